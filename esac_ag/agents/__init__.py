@@ -1,0 +1,1 @@
+"""What acts in a container: one protocol, an implementation per kind."""

@@ -1,0 +1,209 @@
+"""The sandbox contract: what a container is given, what can be done with it, and how it ended.
+
+The order of a container's life is `create`, `put`, `start`, `execute`..., `freeze`, `get`, `remove`. A disk
+volume takes files before the start and keeps them after the end; a memory volume (`size_bytes` given) takes
+files only while the container runs and is empty once it stops, so it is read while frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from typing import Annotated, Protocol
+
+from pydantic import Field
+
+from esac_ag.clock import Deadline
+from esac_ag.record import Record
+from esac_ag.tree import FileTree
+
+OutputSink = Callable[[bytes], None]
+"""Receives output as it arrives, at most the limit in all."""
+
+
+class Role(StrEnum):
+    """What a container is for; part of its labels."""
+
+    AGENT = "agent"
+    GRADER = "grader"
+    PROBE = "probe"
+
+
+class Volume(Record):
+    """A volume of the container's own, removed with it."""
+
+    path: str
+    """Absolute path inside."""
+    size_bytes: int | None = None
+    """Given: held in memory, and capped. None: on disk, without a cap of its own."""
+    max_files: int | None = None
+    """Cap on inodes of a memory volume."""
+    owner_uid: int = 0
+
+
+class ScratchMount(Record):
+    """A memory file system that the harness never reads (`/tmp`)."""
+
+    path: str
+    size_bytes: int
+    owner_uid: int = 0
+    mode: int = 0o1777
+    max_files: int | None = None
+    executable: bool = True
+
+
+class SandboxSpec(Record):
+    """Everything that makes a container. Hardening is not an option: see `sandbox/docker.py`."""
+
+    image: str
+    """Reference or engine id."""
+    role: Role
+    study: str
+    attempt: str
+    argv: tuple[str, ...]
+    """The first process; it has to end on SIGTERM."""
+    uid: int
+    gid: int
+    capabilities: tuple[str, ...] = ()
+    """Added to an otherwise empty set; only the grader's supervisor has some."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Beyond the fixed HOME, PATH, LANG, TZ."""
+    home: str = "/tmp"  # noqa: S108  (inside the container)
+    working_dir: str = "/"
+    volumes: tuple[Volume, ...] = ()
+    scratch: tuple[ScratchMount, ...] = ()
+    cpus: Annotated[float, Field(gt=0)]
+    memory_mib: Annotated[int, Field(gt=0)]
+    pids: Annotated[int, Field(gt=0)]
+    output_bytes: int = 10_000_000
+    """Cap on what is kept of the first process's output."""
+
+
+class Termination(StrEnum):
+    """How a command or a container ended."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed_out"
+    """The host's deadline passed; the container was killed."""
+    OUT_OF_MEMORY = "out_of_memory"
+    """The kernel killed a process of the container for its memory limit."""
+
+
+class CommandResult(Record):
+    """How a command in a sandbox ended."""
+
+    termination: Termination
+    exit_code: int | None
+    """None when it was killed from outside."""
+    output: bytes
+    """Standard output and error as they came, at most the limit."""
+    truncated: bool
+    """Whether output beyond the limit was dropped."""
+    duration_s: float
+
+
+class ExitState(Record):
+    """How the first process ended."""
+
+    termination: Termination
+    exit_code: int | None
+    out_of_memory: bool
+
+
+class TreeLimits(Record):
+    """Caps on what is taken out of a container."""
+
+    max_members: int = 20_000
+    max_bytes: int = 256 * 1024 * 1024
+    max_file_bytes: int = 64 * 1024 * 1024
+    max_depth: int = 64
+    max_path_bytes: int = 1024
+    timeout_s: float = 60.0
+
+
+class ExportedTree(Record):
+    """Files taken out of a container, by our own rules (see `archive.py`)."""
+
+    model_config = {"arbitrary_types_allowed": True}
+
+    tree: FileTree
+    findings: tuple[str, ...]
+    """One sentence for each member that was left out or changed, names escaped."""
+
+
+class Sandbox(Protocol):
+    """One container. Every method may raise `SandboxLost` when the engine or the container is gone."""
+
+    @property
+    def container_id(self) -> str:
+        """The engine's id."""
+
+    def put(self, tree: FileTree, path: str, *, uid: int, gid: int, mode: int | None = None) -> None:
+        """Copy a tree into a volume at `path`, owned by `uid:gid`.
+
+        `mode` is given to the folder `path` itself. Missing parent folders inside the volume are made.
+        """
+
+    def start(self) -> None:
+        """Start the first process."""
+
+    def execute(  # noqa: PLR0913
+        self,
+        argv: Sequence[str],
+        *,
+        deadline: Deadline,
+        output_bytes: int,
+        working_dir: str | None = None,
+        environment: Sequence[tuple[str, str]] = (),
+        sink: OutputSink | None = None,
+    ) -> CommandResult:
+        """Run a command as the sandbox's user and wait for it.
+
+        Output is drained to its end and kept up to `output_bytes`. When the deadline passes, the whole
+        container is killed, because a client that goes away leaves the process running.
+        """
+
+    def wait(self, deadline: Deadline, *, sink: OutputSink | None = None) -> ExitState:
+        """Wait for the first process; when the deadline passes, kill the container.
+
+        Its output is streamed to `sink`, drained, and kept up to the spec's cap.
+        """
+
+    def freeze(self) -> None:
+        """Stop every process where it stands, so that files can be read and nothing changes under it."""
+
+    def get(self, path: str, limits: TreeLimits) -> ExportedTree:
+        """The files below `path` of a frozen or ended container; nothing is executed inside."""
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel killed any process of the container for its memory limit."""
+
+    def remove(self) -> None:
+        """Kill and remove container and volumes, and confirm that they are gone. Idempotent."""
+
+
+class Engine(Protocol):
+    """Makes sandboxes."""
+
+    def create(self, spec: SandboxSpec) -> AbstractContextManager[Sandbox]:
+        """A created, not yet started container; leaving the block removes it.
+
+        Raises:
+            EngineUnavailable: no engine answers.
+            ImageMissing: the image is not there.
+            SandboxLost: the engine refused or lost the container.
+        """
+
+    def image_digest(self, reference: str) -> str:
+        """`sha256:` content digest (layer diff ids and configuration) of an image.
+
+        Raises:
+            ImageMissing: there is no such image.
+        """
+
+    def leftovers(self, workspace: str) -> Iterator[str]:
+        """Descriptions of containers and volumes that this workspace made and that still exist."""
+
+    def clean(self, workspace: str) -> tuple[str, ...]:
+        """Remove what `leftovers` tells, and tell what was removed."""

@@ -1,0 +1,1 @@
+"""Billing for metered subscriptions: orders in, invoices, credits, payouts and postings out."""
