@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from esac_ag.agents.loaded import LoadedInstructions
 from esac_ag.attempt import Cell, Costs, LimitKind, Outcome
 from esac_ag.clock import Deadline, Seeds
 from esac_ag.manifest.plan import Limits
@@ -42,6 +43,11 @@ class Equipment:
     environment: tuple[tuple[str, str], ...] = ()
 
 
+def never() -> bool:
+    """No: the default where nobody can cancel."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """What an agent is given for one attempt."""
@@ -60,6 +66,10 @@ class Assignment:
     command: Callable[[dict[str, object]], None]
     """Appends to `commands.jsonl`: argv, exit code, duration, whether it timed out."""
     elapsed_s: Callable[[], float]
+    bundles: tuple[ArmBundle, ...] = ()
+    """The bundles of all arms, so that the record can tell whether a request held one of another arm."""
+    cancelled: Callable[[], bool] = never
+    """Whether a person stopped the study; asked between steps and while waiting for a model."""
 
 
 class AgentEnd(Record):
@@ -71,6 +81,8 @@ class AgentEnd(Record):
     exit_code: int | None = None
     costs: Costs = Costs()
     output_truncated: bool = False
+    loaded: LoadedInstructions | None = None
+    """What reached the model of the arm's bundle, and of other arms' (`loaded-instructions.json`)."""
 
 
 class Agent(Protocol):

@@ -64,7 +64,7 @@ class DraftAnalysis(Record):
 
     interval: DraftInterval = DraftInterval()
     primary_comparison: Comparison | None = None
-    threshold_points: Annotated[float, Field(gt=0, strict=False)] = 5.0
+    threshold_points: Annotated[float, Field(gt=0)] = 5.0
 
     def sealed(self, seed: str, first_arm: str) -> Analysis:
         """The analysis with everything filled in."""

@@ -35,6 +35,13 @@ class TaskPackage(Record):
     private_grader_id: str
 
 
+class TaskPackages(Record):
+    """Copies of the packages of a study's tasks (`tasks.json` of its results)."""
+
+    packages: dict[str, TaskPackage]
+    """By task id."""
+
+
 class CheckKind(StrEnum):
     """What a check is there for."""
 
@@ -70,9 +77,9 @@ class CheckDeclaration(Record):
     title: str
     kind: CheckKind
     dimension: Dimension
-    weight: Annotated[float, Field(gt=0, strict=False)]
+    weight: Annotated[float, Field(gt=0)]
     critical: CriticalFailure | None = None
-    timeout_s: Annotated[float, Field(gt=0, le=600, strict=False)] = 20.0
+    timeout_s: Annotated[float, Field(gt=0, le=600)] = 20.0
 
 
 class Reference(Record):

@@ -18,7 +18,7 @@ NEUTRAL = "neutral"
 """Id of the control arm: no bundle."""
 
 Positive = Annotated[int, Field(gt=0)]
-PositiveNumber = Annotated[float, Field(gt=0, strict=False)]
+PositiveNumber = Annotated[float, Field(gt=0)]
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
@@ -77,8 +77,8 @@ class Suite(Record):
 class Decoding(Record):
     """Decoding parameters that are sent with every model call; null is left to the provider."""
 
-    temperature: Annotated[float, Field(ge=0, le=2, strict=False)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     max_output_tokens: Positive | None = None
     seed: int | None = None
 
@@ -109,6 +109,8 @@ class Harness(Record):
     revision: str
     """Commit of the harness, or `unversioned`."""
     dirty: bool
+    package_sha256: Sha256
+    """Tree hash of the package's own code."""
     runner_sha256: Sha256
     """Tree hash of `runner/`."""
     grader_revision: Sha256
@@ -313,10 +315,10 @@ class Analysis(Record):
 class TokenPrice(Record):
     """Price of a million tokens in the table's currency; null is unknown, never zero."""
 
-    input: Annotated[float, Field(ge=0, strict=False)] | None = None
-    cached_input: Annotated[float, Field(ge=0, strict=False)] | None = None
-    cache_write: Annotated[float, Field(ge=0, strict=False)] | None = None
-    output: Annotated[float, Field(ge=0, strict=False)] | None = None
+    input: Annotated[float, Field(ge=0)] | None = None
+    cached_input: Annotated[float, Field(ge=0)] | None = None
+    cache_write: Annotated[float, Field(ge=0)] | None = None
+    output: Annotated[float, Field(ge=0)] | None = None
 
 
 class Prices(Record):

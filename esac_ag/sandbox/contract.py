@@ -2,7 +2,8 @@
 
 The order of a container's life is `create`, `put`, `start`, `execute`..., `freeze`, `get`, `remove`. A disk
 volume takes files before the start and keeps them after the end; a memory volume (`size_bytes` given) takes
-files only while the container runs and is empty once it stops, so it is read while frozen.
+files only while the container runs and is empty once it stops, so it is read while frozen. For that reason
+a deadline freezes the container rather than kills it: what was made until then can still be read.
 """
 
 from __future__ import annotations
@@ -14,9 +15,25 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
+from esac_ag.archive import ExportedTree, TreeLimits
 from esac_ag.clock import Deadline
 from esac_ag.record import Record
 from esac_ag.tree import FileTree
+
+__all__ = [
+    "CommandResult",
+    "Engine",
+    "ExitState",
+    "ExportedTree",
+    "OutputSink",
+    "Role",
+    "Sandbox",
+    "SandboxSpec",
+    "ScratchMount",
+    "Termination",
+    "TreeLimits",
+    "Volume",
+]
 
 OutputSink = Callable[[bytes], None]
 """Receives output as it arrives, at most the limit in all."""
@@ -85,9 +102,12 @@ class Termination(StrEnum):
 
     EXITED = "exited"
     TIMED_OUT = "timed_out"
-    """The host's deadline passed; the container was killed."""
+    """The host's deadline passed; the container was frozen and runs no further."""
     OUT_OF_MEMORY = "out_of_memory"
-    """The kernel killed a process of the container for its memory limit."""
+    """The kernel killed it, or a process that it started, for the container's memory limit."""
+    CONTAINER_ENDED = "container_ended"
+    """The first process ended and took the command with it, or had ended before: the subject's own doing,
+    because a kill from outside is `SandboxLost`."""
 
 
 class CommandResult(Record):
@@ -95,7 +115,8 @@ class CommandResult(Record):
 
     termination: Termination
     exit_code: int | None
-    """None when it was killed from outside."""
+    """None when it did not end by itself: timed out, or its container ended. 126 or 127 when there is no such
+    program; the engine's message is then the output."""
     output: bytes
     """Standard output and error as they came, at most the limit."""
     truncated: bool
@@ -107,29 +128,13 @@ class ExitState(Record):
     """How the first process ended."""
 
     termination: Termination
+    """Never `CONTAINER_ENDED`; `OUT_OF_MEMORY` when the first process itself was killed for memory."""
     exit_code: int | None
+    """None when it timed out."""
     out_of_memory: bool
-
-
-class TreeLimits(Record):
-    """Caps on what is taken out of a container."""
-
-    max_members: int = 20_000
-    max_bytes: int = 256 * 1024 * 1024
-    max_file_bytes: int = 64 * 1024 * 1024
-    max_depth: int = 64
-    max_path_bytes: int = 1024
-    timeout_s: float = 60.0
-
-
-class ExportedTree(Record):
-    """Files taken out of a container, by our own rules (see `archive.py`)."""
-
-    model_config = {"arbitrary_types_allowed": True}
-
-    tree: FileTree
-    findings: tuple[str, ...]
-    """One sentence for each member that was left out or changed, names escaped."""
+    """Whether any process of the container was killed for memory."""
+    truncated: bool = False
+    """Whether output beyond the spec's cap was dropped."""
 
 
 class Sandbox(Protocol):
@@ -143,12 +148,16 @@ class Sandbox(Protocol):
         """Copy a tree into a volume at `path`, owned by `uid:gid`.
 
         `mode` is given to the folder `path` itself. Missing parent folders inside the volume are made.
+        Each call costs about 50 ms whatever its size: merge trees that go to one place.
+
+        Raises:
+            UsageError: `path` lies in no volume, or in a memory volume of a container that does not run.
         """
 
     def start(self) -> None:
-        """Start the first process."""
+        """Start the first process. Its output has to be taken by `wait`: it blocks after about a megabyte."""
 
-    def execute(  # noqa: PLR0913
+    def execute(
         self,
         argv: Sequence[str],
         *,
@@ -160,21 +169,29 @@ class Sandbox(Protocol):
     ) -> CommandResult:
         """Run a command as the sandbox's user and wait for it.
 
-        Output is drained to its end and kept up to `output_bytes`. When the deadline passes, the whole
-        container is killed, because a client that goes away leaves the process running.
+        Output is drained and kept up to `output_bytes`; a process left in the background that holds the
+        output open is not waited for. When the deadline passes, the whole container is frozen, because a
+        client that goes away leaves the process running; nothing can be executed in it any more.
         """
 
     def wait(self, deadline: Deadline, *, sink: OutputSink | None = None) -> ExitState:
-        """Wait for the first process; when the deadline passes, kill the container.
+        """Wait for the first process; when the deadline passes, freeze the container.
 
-        Its output is streamed to `sink`, drained, and kept up to the spec's cap.
+        Its output is drained and streamed to `sink` up to the spec's cap. Called once.
         """
 
     def freeze(self) -> None:
-        """Stop every process where it stands, so that files can be read and nothing changes under it."""
+        """Stop every process where it stands, so that files can be read and nothing changes under it.
+
+        No error on a container that is frozen or has ended. There is no way back.
+        """
 
     def get(self, path: str, limits: TreeLimits) -> ExportedTree:
-        """The files below `path` of a frozen or ended container; nothing is executed inside."""
+        """The files below the folder `path` of a volume; nothing is executed inside.
+
+        A running container is frozen first. A path that does not exist, or is no folder, gives an empty
+        tree and a finding.
+        """
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed any process of the container for its memory limit."""
@@ -202,8 +219,21 @@ class Engine(Protocol):
             ImageMissing: there is no such image.
         """
 
-    def leftovers(self, workspace: str) -> Iterator[str]:
-        """Descriptions of containers and volumes that this workspace made and that still exist."""
+    def image_id(self, reference: str) -> str:
+        """The engine's own, immutable id of an image, which a container can be made from.
 
-    def clean(self, workspace: str) -> tuple[str, ...]:
+        Raises:
+            ImageMissing: there is no such image.
+        """
+
+    def describe(self) -> str:
+        """Name and version of the engine, for records."""
+
+    def studies(self, workspace: str) -> tuple[str, ...]:
+        """Studies of a workspace that still have containers or volumes, in order."""
+
+    def leftovers(self, workspace: str, study: str | None = None) -> Iterator[str]:
+        """Descriptions of containers and volumes that a workspace, or one study of it, made and that still exist."""
+
+    def clean(self, workspace: str, study: str | None = None) -> tuple[str, ...]:
         """Remove what `leftovers` tells, and tell what was removed."""

@@ -1,0 +1,51 @@
+# Every target does the set-up that it needs; what is there already is found and left alone.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# What set-up remembers and fetches; ignored by git.
+STATE := .esac-ag
+
+.DEFAULT_GOAL := help
+.PHONY: help setup python engine images registry demo test check bench clean
+
+help: ## show the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r a b; do printf '%-14s%s\n' "$$a" "$$b"; done
+
+setup: python engine images ## virtual environment, dependencies, Docker engine, images
+
+demo: setup ## run the demonstration study and report on it
+	@$(BIN)/esac-ag demo
+
+test: setup registry ## run all tests, those in Docker included
+	@$(BIN)/pytest
+
+check: python ## lint, types, layers, schemas
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/esac-ag schema --check
+	@if command -v shellcheck >/dev/null; then shellcheck -x scripts/* .ci/run runner/images/prepare.sh; fi
+
+bench: setup ## measure overhead, memory and start-up against their limits
+	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python "$$program" || exit 1; done
+
+clean: ## remove this workspace's leftover containers, and caches
+	@if [ -x $(BIN)/esac-ag ]; then $(BIN)/esac-ag clean || echo "containers were not looked for" >&2; fi
+	@rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
+	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+python: $(VENV)/esac-ag.stamp
+
+$(VENV)/esac-ag.stamp: requirements.lock pyproject.toml hatch_build.py scripts/ensure-python
+	@scripts/ensure-python $(VENV)
+	@touch $@
+
+engine: python
+	@scripts/ensure-engine $(BIN)/python $(STATE)/dockerd.log
+
+images: engine
+	@$(BIN)/esac-ag images build
+
+registry:
+	@scripts/ensure-registry $(STATE)/tools

@@ -1,0 +1,192 @@
+"""The chat agent: our own tool loop over an OpenAI-compatible chat-completions endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from esac_ag import clock
+from esac_ag.agents.chat_client import ChatClient, Patience
+from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Equipment
+from esac_ag.agents.conversation import Conversation, Ending
+from esac_ag.agents.instructions import SYSTEM_MESSAGE_PLACE, equipment, placement, system_message
+from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, loaded_instructions
+from esac_ag.agents.metering import Meter
+from esac_ag.agents.presence import present_files
+from esac_ag.agents.recorder import Recorder
+from esac_ag.agents.redaction import Redactor
+from esac_ag.agents.settings import ChatSettings
+from esac_ag.agents.shell import Shell
+from esac_ag.agents.tools import Toolbox, schemas
+from esac_ag.attempt import Costs, Outcome
+from esac_ag.canonical import canonical_json
+from esac_ag.errors import InputRefused, UsageError
+from esac_ag.manifest.plan import Manifest, Model, TokenPrice
+from esac_ag.sandbox.contract import Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAgent:
+    """An `Agent` of kind `chat`."""
+
+    model: Model
+    settings: ChatSettings
+    endpoint: str
+    key: str
+    price: TokenPrice | None
+    sleep_s: Callable[[float], None] = clock.sleep_s
+
+    @property
+    def label(self) -> str:
+        """The model as the manifest names it."""
+        return f"chat: {self.model.name} {self.model.version} ({self.model.provider})"
+
+    def secrets(self) -> Sequence[str]:
+        """The API key, when there is one."""
+        return (self.key,) if self.key else ()
+
+    def equip(self, bundle: ArmBundle | None) -> Equipment:
+        """Files in HOME, and the bundle's main text in the system message."""
+        base = equipment(bundle)
+        if bundle is None:
+            return base
+        return Equipment(home=base.home, loaded=(*base.loaded, SYSTEM_MESSAGE_PLACE))
+
+    def act(self, sandbox: Sandbox, assignment: Assignment) -> AgentEnd:
+        """Converse with the model about the request until an end.
+
+        Raises:
+            SandboxLost: the container or the engine went away.
+        """
+        started_s = clock.monotonic_s()
+        recorder = Recorder(assignment, Redactor(self.secrets()))
+        recorder.notice(f"{self.label} at {self.endpoint}")
+        bundle = assignment.bundle
+        places = placement(bundle) if bundle else {}
+        present = present_files(sandbox, bundle.files, places) if bundle else {}
+        meter = Meter(assignment.limits, self.price)
+        if not all(present.values()):
+            ending = Ending(Outcome.INFRA, "The arm's files did not arrive in the container")
+            return self._end(ending, meter, started_s, _loaded(assignment, places, present, []))
+        with self._client(assignment, recorder) as client:
+            shell = Shell(sandbox, recorder, assignment.deadline, assignment.limits.output_bytes)
+            conversation = Conversation(
+                request_head(self.model, self.settings),
+                client,
+                Toolbox(shell, self.settings),
+                meter,
+                recorder,
+                assignment,
+            )
+            ending = conversation.run(system_message(bundle))
+        recorder.notice(ending.reason)
+        loaded = _loaded(assignment, places, present, conversation.requests())
+        return self._end(ending, meter, started_s, loaded)
+
+    def _client(self, assignment: Assignment, recorder: Recorder) -> ChatClient:
+        return ChatClient(
+            self.endpoint,
+            self.key,
+            Patience(self.settings.attempts, self.settings.max_wait_s, self.settings.request_timeout_s),
+            notice=recorder.notice,
+            jitter=assignment.seeds.stream("backoff").random,
+            cancelled=assignment.cancelled,
+            sleep_s=self.sleep_s,
+        )
+
+    def _end(self, ending: Ending, meter: Meter, started_s: float, loaded: LoadedInstructions) -> AgentEnd:
+        return AgentEnd(
+            outcome=ending.outcome,
+            # The reason may quote the provider, and a provider may quote the key.
+            reason=Redactor(self.secrets()).text(ending.reason),
+            limit=ending.limit,
+            costs=Costs(
+                latency_s=clock.monotonic_s() - started_s,
+                turns=meter.turns,
+                tool_calls=meter.tool_calls,
+                usage=meter.usage,
+                cost=meter.cost,
+            ),
+            loaded=loaded,
+        )
+
+
+def make_chat_agent(manifest: Manifest, environ: Mapping[str, str]) -> ChatAgent:
+    """The agent that a manifest plans.
+
+    Raises:
+        InputRefused: settings or limits that cannot be carried out.
+        UsageError: no address of an endpoint.
+    """
+    settings = ChatSettings.read(manifest.agent.settings)
+    prices = manifest.prices.per_million if manifest.prices else {}
+    price = prices.get(manifest.model.name)
+    if manifest.limits.cost_usd is not None and (
+        price is None or manifest.prices is None or manifest.prices.currency != "USD"
+    ):
+        raise InputRefused(
+            "A cost limit needs the model's price in US dollars",
+            where="/limits/cost_usd",
+            expected=f"/prices in USD with an entry {manifest.model.name!r}",
+            remedy="add the price table, or leave the cost limit out",
+        )
+    try:
+        canonical_json(request_head(manifest.model, settings))
+    except ValueError as error:
+        raise InputRefused(
+            "The decoding parameters cannot be sent as they stand",
+            where="/model/decoding",
+            found=str(error),
+            remedy="use a seed between -(2^53-1) and 2^53-1",
+        ) from error
+    return ChatAgent(
+        model=manifest.model,
+        settings=settings,
+        endpoint=settings.endpoint(environ),
+        key=_key(environ, settings),
+        price=price,
+    )
+
+
+def _key(environ: Mapping[str, str], settings: ChatSettings) -> str:
+    key = environ.get(settings.api_key_env, "").strip()
+    if key.isascii() and (key.isprintable() or not key):
+        return key
+    raise UsageError(
+        "The API key holds characters that no HTTP header can carry",
+        where=f"the environment variable {settings.api_key_env}",
+        remedy="copy the key again, without line breaks",
+    )
+
+
+def request_head(model: Model, settings: ChatSettings) -> dict[str, JsonValue]:
+    """Everything of a request but its messages: the same in every request of a study."""
+    decoding = model.decoding
+    optional: dict[str, JsonValue] = {
+        "temperature": decoding.temperature,
+        "top_p": decoding.top_p,
+        settings.output_tokens_field.value: decoding.max_output_tokens,
+        "seed": decoding.seed,
+        "reasoning_effort": model.reasoning,
+    }
+    sent = {key: value for key, value in optional.items() if value is not None}
+    return {"model": model.name, "tools": schemas(settings), "stream": False, **sent}
+
+
+def _loaded(
+    assignment: Assignment,
+    places: Mapping[bytes, str],
+    present: Mapping[bytes, bool],
+    requests: Iterable[SeenRequest],
+) -> LoadedInstructions:
+    arm = assignment.cell.arm
+    return loaded_instructions(
+        arm,
+        assignment.bundle.files if assignment.bundle else None,
+        placed=places,
+        present=present,
+        others={other.arm_id: other.files for other in assignment.bundles if other.arm_id != arm},
+        requests=requests,
+    )

@@ -1,0 +1,100 @@
+"""How an arm's bundle reaches the chat agent: files in HOME, and text in the system message.
+
+The system message is the same for every arm up to the arm's own part; the control has no such part.
+"""
+
+from __future__ import annotations
+
+from esac_ag.agents.contract import AGENT_HOME, AGENT_WORKSPACE, ArmBundle, Equipment
+from esac_ag.errors import InputRefused
+from esac_ag.manifest.plan import ArmKind
+from esac_ag.tree import FileTree
+
+SYSTEM_MESSAGE_PLACE = "message:system"
+
+SYSTEM_MESSAGE = f"""\
+You are working on the software repository in {AGENT_WORKSPACE}, in a container without network access. \
+Do what the user asks, using the tools. Nobody can answer questions. If the repository holds an AGENTS.md, \
+it describes the repository's conventions. When the work is done, call `submit` with a short summary. \
+What counts is the state of the repository's files at that moment."""
+
+ENTRY_FILES = {
+    ArmKind.SKILL: (b"SKILL.md",),
+    ArmKind.INSTRUCTIONS: (b"AGENTS.md", b"CLAUDE.md"),
+    ArmKind.FOLDER: (),
+}
+FOLDERS = {
+    ArmKind.SKILL: "skills",
+    ArmKind.INSTRUCTIONS: "instructions",
+    ArmKind.FOLDER: "bundles",
+}
+"""Folder below HOME, by kind of bundle."""
+
+
+def placement(bundle: ArmBundle) -> dict[bytes, str]:
+    """Path inside the container for every path of the bundle."""
+    folder = f"{AGENT_HOME}/{_folder(bundle)}"
+    return {path: f"{folder}/{path.decode('utf-8', 'surrogateescape')}" for path in bundle.files.files()}
+
+
+def equipment(bundle: ArmBundle | None) -> Equipment:
+    """What is laid into HOME, for agents that are told of it in a message or read it there."""
+    if bundle is None:
+        return Equipment(home=FileTree(), loaded=())
+    return Equipment(
+        home=bundle.files.under(_folder(bundle).encode()), loaded=tuple(placement(bundle).values())
+    )
+
+
+def system_message(bundle: ArmBundle | None) -> str:
+    """The whole system message of an arm.
+
+    Raises:
+        InputRefused: the bundle lacks the file that its kind begins with, or that file is not UTF-8.
+    """
+    if bundle is None:
+        return SYSTEM_MESSAGE
+    entry = _entry(bundle)
+    parts = [SYSTEM_MESSAGE]
+    places = placement(bundle)
+    if entry is not None:
+        parts.append(f"These instructions apply ({places[entry]}):\n\n{_entry_text(bundle, entry)}")
+    if others := [place for path, place in places.items() if path != entry]:
+        parts.append("Files that belong to the instructions:\n" + "\n".join(f"- {p}" for p in others))
+    if bundle.mention_in_instructions:
+        parts.append(f"Read {_folder(bundle)} in {AGENT_HOME} fully before you begin, and follow it.")
+    return "\n\n".join(parts)
+
+
+def _folder(bundle: ArmBundle) -> str:
+    return f"{FOLDERS[ArmKind(bundle.kind)]}/{bundle.arm_id}"
+
+
+def _entry(bundle: ArmBundle) -> bytes | None:
+    """The file whose whole text goes into the system message; none for plain folders."""
+    names = ENTRY_FILES[ArmKind(bundle.kind)]
+    files = bundle.files.files()
+    for name in names:
+        if name in files:
+            return name
+    if not names:
+        return None
+    raise InputRefused(
+        f"The bundle of arm {bundle.arm_id} has no file to begin with",
+        where=f"arm {bundle.arm_id}, kind {bundle.kind}",
+        expected=" or ".join(name.decode() for name in names),
+        found=", ".join(path.decode("utf-8", "backslashreplace") for path in files) or "no files",
+        remedy="add the file, or freeze the bundle under its right kind (esac-ag arm freeze)",
+    )
+
+
+def _entry_text(bundle: ArmBundle, entry: bytes) -> str:
+    try:
+        text = bundle.files.files()[entry].data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputRefused(
+            f"{entry.decode()} of arm {bundle.arm_id} is not UTF-8",
+            found=str(error),
+            remedy="save the file as UTF-8 and freeze the arm again",
+        ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()

@@ -1,0 +1,104 @@
+"""Settings of the chat agent, read strictly from the manifest's `agent.settings`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, JsonValue, ValidationError, field_validator
+
+from esac_ag.errors import InputRefused, UsageError
+from esac_ag.record import Record
+
+BASE_URL_VARIABLE = "ESAC_AG_BASE_URL"
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class OutputTokensField(StrEnum):
+    """Name of the request's field that caps a reply."""
+
+    MAX_TOKENS = "max_tokens"
+    MAX_COMPLETION_TOKENS = "max_completion_tokens"
+
+
+class ChatSettings(Record):
+    """`agent.settings` of kind `chat`."""
+
+    base_url: str | None = None
+    """Address of the endpoint up to and without `/chat/completions`; by default `ESAC_AG_BASE_URL`."""
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "OPENAI_API_KEY"
+    """Environment variable of the host that holds the key; nothing is sent when it is unset."""
+    output_tokens_field: Annotated[OutputTokensField, Field(strict=False)] = OutputTokensField.MAX_TOKENS
+    """Which field carries the manifest's `max_output_tokens`."""
+    attempts: Annotated[int, Field(ge=1, le=20)] = 5
+    """How often one request is sent at most."""
+    max_wait_s: Seconds = 300.0
+    """Cap on all waiting between the attempts of one request."""
+    request_timeout_s: Seconds = 600.0
+    """Longest time for one reply, from sending to its last byte."""
+    command_timeout_s: Seconds = 120.0
+    """Time of one command when the model asks for none."""
+    max_command_timeout_s: Seconds = 600.0
+    """Longest time that the model may ask for."""
+    shown_output_bytes: Annotated[int, Field(ge=200, le=1_000_000)] = 20_000
+    """How much of one command's output the model is shown: head and tail."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_address(cls, value: str | None) -> str | None:
+        return None if value is None else plain_address(value)
+
+    @classmethod
+    def read(cls, settings: Mapping[str, JsonValue]) -> Self:
+        """The settings of a manifest.
+
+        Raises:
+            InputRefused: for unknown keys and wrong values, all named.
+        """
+        try:
+            return cls.model_validate(dict(settings))
+        except ValidationError as error:
+            faults = "; ".join(
+                f"{'/'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+            )
+            raise InputRefused(
+                "The settings of the chat agent are wrong",
+                where="/agent/settings",
+                found=faults,
+                remedy=f"known settings: {', '.join(cls.model_fields)}",
+            ) from error
+
+    def endpoint(self, environ: Mapping[str, str]) -> str:
+        """Where requests go.
+
+        Raises:
+            UsageError: neither the manifest nor the environment names an address, or it is not usable.
+        """
+        address = self.base_url or environ.get(BASE_URL_VARIABLE, "")
+        try:
+            return plain_address(address) + "/chat/completions"
+        except ValueError as error:
+            raise UsageError(
+                "The chat agent has no usable address of a model endpoint",
+                where=f"agent.settings.base_url, or the environment variable {BASE_URL_VARIABLE}",
+                expected="an http or https address, such as https://api.example.com/v1",
+                found=str(error),
+                remedy=f"export {BASE_URL_VARIABLE}=https://.../v1",
+            ) from error
+
+
+def plain_address(value: str) -> str:
+    """An http(s) address without credentials, query and fragment; a trailing slash is dropped.
+
+    Raises:
+        ValueError: it is something else. The text never repeats the address, which may hold a secret.
+    """
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("not an http or https address" if value else "nothing")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("an address with credentials, a query or a fragment")
+    return value.rstrip("/")

@@ -1,0 +1,178 @@
+"""Folders of a study on disk: what is written, where, and that it is whole.
+
+Small files are written beside their name, synced and renamed into place, so that a reader never meets half
+a file. Known secrets are redacted before a byte is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import zstandard
+from pydantic import BaseModel
+
+from esac_ag.archive import TreeLimits, pack, unpack
+from esac_ag.artifacts.redaction import Redactor
+from esac_ag.canonical import canonical_json, sha256_of_bytes
+from esac_ag.errors import InputRefused, SandboxLost
+from esac_ag.tree import FileTree
+
+COMPRESSION_LEVEL = 3
+WHOLE = TreeLimits(
+    max_members=10_000_000,
+    max_bytes=1 << 40,
+    max_file_bytes=1 << 40,
+    max_depth=10_000,
+    max_path_bytes=1 << 20,
+)
+"""Our own archives were capped when they were made."""
+
+
+def write_atomic(path: Path, data: bytes) -> str:
+    """Write a file so that it is there whole or not at all; its SHA-256."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.partial")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    return sha256_of_bytes(data)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, read in pieces."""
+    import hashlib  # noqa: PLC0415  (used by audits only)
+
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+class StudyFolder:
+    """`results/<study_id>/`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest = path / "manifest.json"
+        self.schedule = path / "schedule.json"
+        self.tasks = path / "tasks.json"
+        self.ledger = path / "ledger.jsonl"
+        self.report = path / "report"
+
+    def attempt(self, attempt_id: str) -> AttemptFolder:
+        """The folder of one launch."""
+        return AttemptFolder(self.path / "attempts" / attempt_id)
+
+    def seal(self, manifest: bytes, schedule: bytes, tasks: bytes) -> None:
+        """Copy what was sealed, byte for byte, if it is not there yet.
+
+        Raises:
+            InputRefused: the folder holds another plan.
+        """
+        for path, data in (
+            (self.manifest, manifest),
+            (self.schedule, schedule),
+            (self.tasks, tasks),
+        ):
+            if not path.exists():
+                write_atomic(path, data)
+            elif path.read_bytes() != data:
+                raise InputRefused(
+                    "the results folder belongs to another sealed plan",
+                    where=str(path),
+                    expected=sha256_of_bytes(data),
+                    found=file_digest(path),
+                    remedy="a changed plan is a new study: give it a new study_id, or another results folder",
+                )
+
+
+class AttemptFolder:
+    """`attempts/<attempt id>/`: one launch's files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write_record(self, name: str, record: BaseModel, redactor: Redactor) -> str:
+        """Write a record as canonical JSON; its SHA-256."""
+        return write_atomic(self.path / name, redactor.whole(canonical_json(record) + b"\n"))
+
+    def write_bytes(self, name: str, data: bytes, redactor: Redactor) -> str:
+        """Write bytes after redaction; their SHA-256."""
+        return write_atomic(self.path / name, redactor.whole(data))
+
+    def write_submission(self, tree: FileTree) -> str:
+        """Archive a submission, byte for byte and deterministically; the archive's SHA-256.
+
+        A submission is evidence and is not redacted: no secret ever enters a container.
+        """
+        archive = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL).compress(pack(tree, uid=0, gid=0))
+        return write_atomic(self.path / "submission.tar.zst", archive)
+
+    def read_submission(self) -> FileTree:
+        """The archived submission.
+
+        Raises:
+            InputRefused: the archive is missing or damaged.
+        """
+        path = self.path / "submission.tar.zst"
+        try:
+            with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+                return unpack(iter(lambda: reader.read(1 << 20), b""), WHOLE).tree
+        except (OSError, zstandard.ZstdError, SandboxLost) as error:
+            raise InputRefused(
+                "an archived submission cannot be read",
+                where=str(path),
+                found=str(error),
+                remedy="run `esac-ag audit` to see what else changed; restore the folder from a copy",
+            ) from error
+
+    @contextmanager
+    def stream(self, name: str, redactor: Redactor, *, limit_bytes: int) -> Iterator[Stream]:
+        """A file that grows while an agent acts: redacted, capped, synced at the end."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            stream = Stream(file.write, redactor, limit_bytes)
+            try:
+                yield stream
+            finally:
+                stream.finish()
+                file.flush()
+                os.fsync(file.fileno())
+
+
+class Stream:
+    """Writes pieces through a redactor, up to a limit."""
+
+    def __init__(self, write: Callable[[bytes], object], redactor: Redactor, limit_bytes: int) -> None:
+        self._write = write
+        self._pieces = redactor.incremental()
+        self._left = limit_bytes
+        self.truncated = False
+
+    def __call__(self, data: bytes) -> None:
+        """Append a piece."""
+        self._emit(self._pieces.feed(data))
+
+    def finish(self) -> None:
+        """Write what the redactor held back."""
+        self._emit(self._pieces.flush())
+
+    def _emit(self, data: bytes) -> None:
+        if len(data) > self._left:
+            self.truncated = True
+            data = data[: self._left]
+        self._left -= len(data)
+        if data:
+            self._write(data)
+
+
+def digests(folder: AttemptFolder, names: Sequence[str]) -> dict[str, str]:
+    """SHA-256 of the named files that exist."""
+    return {name: file_digest(folder.path / name) for name in names if (folder.path / name).is_file()}

@@ -1,0 +1,224 @@
+"""What the ledger records, and the state of a study that follows from it: pure, no I/O."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, assert_never
+
+from pydantic import Field
+
+from esac_ag.attempt import GRADED_OUTCOMES, Cell, GradingStatus, Outcome
+from esac_ag.record import Identifier, Record, Sha256
+
+
+class StudyOpened(Record):
+    """First event: which sealed plan the study follows."""
+
+    event: Literal["study-opened"] = "study-opened"
+    study_id: Identifier
+    manifest_sha256: Sha256
+    schedule_sha256: Sha256
+    tasks_sha256: Sha256
+    """Of `tasks.json`, the task packages as they were when the study began."""
+
+
+class SessionStarted(Record):
+    """A harness process began to work on the study."""
+
+    event: Literal["session-started"] = "session-started"
+    harness_version: str
+    concurrency: int
+    engine: str
+
+
+class AttemptStarted(Record):
+    """A launch for a cell, written before anything is created."""
+
+    event: Literal["attempt-started"] = "attempt-started"
+    attempt_id: Identifier
+    cell: Cell
+    ordinal: int
+
+
+class AttemptEnded(Record):
+    """How a launch ended; `artifacts` are digests of the files that were written, by name."""
+
+    event: Literal["attempt-ended"] = "attempt-ended"
+    attempt_id: Identifier
+    outcome: Outcome
+    reason: str
+    artifacts: dict[str, Sha256] = Field(default_factory=dict)
+
+
+class AttemptGraded(Record):
+    """A submission was judged, or could not be."""
+
+    event: Literal["attempt-graded"] = "attempt-graded"
+    attempt_id: Identifier
+    status: GradingStatus
+    artifacts: dict[str, Sha256]
+
+
+class GradingSpoiled(Record):
+    """A grading met a failure of the infrastructure; it will be done again."""
+
+    event: Literal["grading-spoiled"] = "grading-spoiled"
+    attempt_id: Identifier
+    reason: str
+
+
+class StudyPausedEvent(Record):
+    """The study stopped before its end: retries used up, or a person's wish."""
+
+    event: Literal["study-paused"] = "study-paused"
+    reason: str
+
+
+class StudyFinished(Record):
+    """Every planned cell has an attempt that counts and is graded."""
+
+    event: Literal["study-finished"] = "study-finished"
+
+
+class TailRecovered(Record):
+    """A line was torn by a crash; its bytes were moved aside and never counted."""
+
+    event: Literal["tail-recovered"] = "tail-recovered"
+    file: str
+    size_bytes: int
+    sha256: Sha256
+
+
+Body = (
+    StudyOpened
+    | SessionStarted
+    | AttemptStarted
+    | AttemptEnded
+    | AttemptGraded
+    | GradingSpoiled
+    | StudyPausedEvent
+    | StudyFinished
+    | TailRecovered
+)
+
+
+class Line(Record):
+    """One line of `ledger.jsonl`."""
+
+    seq: Annotated[int, Field(ge=0)]
+    at: str
+    previous: Sha256
+    """SHA-256 of the previous line's bytes without its newline; 64 zeros on the first line."""
+    body: Annotated[Body, Field(discriminator="event")]
+
+
+@dataclass(slots=True)
+class AttemptState:
+    """What is known of one launch."""
+
+    attempt_id: str
+    cell: Cell
+    ordinal: int
+    outcome: Outcome | None = None
+    reason: str = ""
+    artifacts: dict[str, str] = field(default_factory=dict)
+    grading: GradingStatus | None = None
+    spoiled_gradings: int = 0
+
+    @property
+    def counts(self) -> bool:
+        """Whether this launch is the one that counts for its cell."""
+        return self.outcome in GRADED_OUTCOMES
+
+
+@dataclass(slots=True)
+class StudyState:
+    """The study as the ledger tells it."""
+
+    opened: StudyOpened | None = None
+    attempts: dict[str, AttemptState] = field(default_factory=dict)
+    sessions: int = 0
+    pauses: list[str] = field(default_factory=list)
+    recovered_tails: int = 0
+    finished: bool = False
+    _counting: dict[Cell, AttemptState] = field(default_factory=dict)
+    _launches: Counter[Cell] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, bodies: Iterable[Body]) -> StudyState:
+        """Replay events in order.
+
+        Raises:
+            ValueError: an event contradicts an earlier one (a cell counted twice, an unknown attempt).
+        """
+        state = cls()
+        for body in bodies:
+            state.apply(body)
+        return state
+
+    def apply(self, body: Body) -> None:
+        """Take in one event."""
+        match body:
+            case StudyOpened():
+                if self.opened is not None:
+                    raise ValueError("the study is opened twice")
+                self.opened = body
+            case SessionStarted():
+                self.sessions += 1
+            case AttemptStarted(attempt_id=attempt_id, cell=cell, ordinal=ordinal):
+                if attempt_id in self.attempts:
+                    raise ValueError(f"attempt {attempt_id} is started twice")
+                self.attempts[attempt_id] = AttemptState(attempt_id, cell, ordinal)
+                self._launches[cell] += 1
+            case AttemptEnded():
+                self._end(body)
+            case AttemptGraded():
+                attempt = self._known(body.attempt_id)
+                attempt.grading = body.status
+                attempt.artifacts.update(body.artifacts)
+            case GradingSpoiled(attempt_id=attempt_id):
+                self._known(attempt_id).spoiled_gradings += 1
+            case StudyPausedEvent(reason=reason):
+                self.pauses.append(reason)
+            case StudyFinished():
+                self.finished = True
+            case TailRecovered():
+                self.recovered_tails += 1
+            case _:
+                assert_never(body)
+
+    def _end(self, body: AttemptEnded) -> None:
+        attempt = self._known(body.attempt_id)
+        if attempt.outcome is not None:
+            raise ValueError(f"attempt {body.attempt_id} ends twice")
+        if body.outcome in GRADED_OUTCOMES and self.counting(attempt.cell) is not None:
+            raise ValueError(f"cell {attempt.cell} is counted twice")
+        attempt.outcome = body.outcome
+        attempt.reason = body.reason
+        attempt.artifacts.update(body.artifacts)
+        if attempt.counts:
+            self._counting[attempt.cell] = attempt
+
+    def _known(self, attempt_id: str) -> AttemptState:
+        try:
+            return self.attempts[attempt_id]
+        except KeyError:
+            raise ValueError(f"attempt {attempt_id} was never started") from None
+
+    def counting(self, cell: Cell) -> AttemptState | None:
+        """The launch that counts for a cell."""
+        return self._counting.get(cell)
+
+    def launches(self, cell: Cell) -> int:
+        """How often the cell was launched."""
+        return self._launches[cell]
+
+    def unfinished(self) -> tuple[AttemptState, ...]:
+        """Launches without an end: a crash or a kill cut them off."""
+        return tuple(attempt for attempt in self.attempts.values() if attempt.outcome is None)
+
+    def ungraded(self) -> tuple[AttemptState, ...]:
+        """Launches that count and still have to be graded."""
+        return tuple(a for a in self.attempts.values() if a.counts and a.grading is None)

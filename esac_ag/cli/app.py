@@ -1,0 +1,330 @@
+"""The commands. Each parses, calls one function and prints; what costs is imported inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from esac_ag.cli.arm_commands import arm_app
+from esac_ag.cli.place import (
+    ConcurrencyOption,
+    JsonOption,
+    ManifestArgument,
+    QuietOption,
+    ResultsOption,
+    RootOption,
+    engine_of,
+    print_json,
+    stderr,
+    stdout,
+    workspace_at,
+)
+from esac_ag.cli.schema_command import schema
+from esac_ag.cli.validate_command import validate
+
+app = typer.Typer(
+    name="esac-ag",
+    help="Measure coding agents, and what instruction bundles do to them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+task_app = typer.Typer(help="Task packages: list, prove and seal them.", no_args_is_help=True)
+app.add_typer(task_app, name="task")
+app.add_typer(arm_app, name="arm")
+app.command()(validate)
+app.command()(schema)
+
+StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
+DraftArgument = Annotated[Path, typer.Argument(help="A draft of a run manifest.", show_default=False)]
+RepeatsOption = Annotated[
+    int, typer.Option("--repeats", min=1, max=50, help="How often each proof is repeated.")
+]
+
+
+def _version(value: bool) -> None:
+    if value:
+        from esac_ag import __version__
+
+        typer.echo(f"esac-ag {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take options that stand before any command."""
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder to lay out.", show_default=False)],
+) -> None:
+    """Lay out a new workspace: arms, tasks, graders, manifests and runner."""
+    from esac_ag.conduct.layout import lay_out
+
+    made = lay_out(folder)
+    stdout().print(f"{folder}: a workspace with {', '.join(made)}", soft_wrap=True)
+
+
+@app.command()
+def freeze(
+    draft: DraftArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The sealed manifest to write.")],
+    repeats: RepeatsOption = 3,
+    root: RootOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Fill in a draft, prove every task, probe the isolation, and seal the manifest."""
+    from esac_ag.conduct.freeze import freeze_draft
+
+    workspace = workspace_at(root)
+    console = stderr()
+    sealed = freeze_draft(
+        draft,
+        output,
+        workspace=workspace,
+        engine=engine_of(workspace),
+        repeats=repeats,
+        tell=lambda text: None if quiet else console.print(text, soft_wrap=True, markup=False),
+    )
+    if json:
+        print_json(sealed)
+        return
+    stdout().print(
+        f"sealed {sealed.path}\nstudy {sealed.study_id}, digest {sealed.manifest_sha256}", soft_wrap=True
+    )
+
+
+@app.command()
+def probe(
+    manifest: Annotated[Path, typer.Argument(help="A draft or a sealed manifest.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Where to write the record.", show_default=False)
+    ] = None,
+    root: RootOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Prove that an agent's container cannot reach private material; exit 1 if it can."""
+    from esac_ag.cli.rendering import print_probe
+    from esac_ag.conduct.freeze import probe_manifest
+
+    workspace = workspace_at(root)
+    record = probe_manifest(manifest, workspace=workspace, engine=engine_of(workspace), output=output)
+    if json:
+        print_json(record)
+    else:
+        print_probe(record, stdout())
+    raise typer.Exit(0 if record.passed else 1)
+
+
+@app.command()
+def plan(
+    manifest: ManifestArgument,
+    n: ConcurrencyOption = 2,
+    run_s: Annotated[
+        float | None, typer.Option("--run-s", help="Measured seconds of one run.", show_default=False)
+    ] = None,
+    run_cost: Annotated[
+        float | None, typer.Option("--run-cost", help="Measured cost of one run.", show_default=False)
+    ] = None,
+    root: RootOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the schedule, the counts, and a rough cost and time."""
+    from esac_ag.cli.rendering import print_plan
+    from esac_ag.conduct.opening import design_of, load_manifest
+    from esac_ag.schedule import make_plan, make_schedule
+
+    sealed = load_manifest(manifest, workspace=workspace_at(root))
+    planned = make_plan(sealed, concurrency=n, run_s=run_s, run_cost=run_cost)
+    if json:
+        print_json(planned)
+        return
+    print_plan(planned, make_schedule(*design_of(sealed)), stdout())
+
+
+@app.command()
+def run(
+    manifest: ManifestArgument,
+    n: ConcurrencyOption = 2,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Work on at most so many cells.", show_default=False)
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every seal, run nothing.")] = False,
+    results: ResultsOption = None,
+    root: RootOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a sealed study, or go on with it; grades each attempt when it ends."""
+    from esac_ag.cli.running import run_command
+
+    workspace = workspace_at(root)
+    run_command(
+        manifest,
+        workspace=workspace,
+        results=results or workspace.results,
+        concurrency=n,
+        limit=limit,
+        dry_run=dry_run,
+        json=json,
+        quiet=quiet,
+    )
+
+
+@app.command()
+def grade(
+    study: StudyArgument,
+    again: Annotated[
+        bool, typer.Option("--again", help="Grade every submission again and compare; changes nothing.")
+    ] = False,
+    n: ConcurrencyOption = 2,
+    root: RootOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Grade what has no grading yet, or check that gradings come out the same again."""
+    from esac_ag.cli.rendering import print_grading_summary
+    from esac_ag.conduct.regrade import grade_study
+
+    workspace = workspace_at(root)
+    summary = grade_study(study, workspace=workspace, engine=engine_of(workspace), again=again, concurrency=n)
+    if json:
+        print_json(summary)
+    else:
+        print_grading_summary(summary, stdout())
+    raise typer.Exit(0 if summary.agrees else 1)
+
+
+@app.command()
+def report(
+    study: StudyArgument,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write report.md, report.json and report.csv of a study, and show its summary."""
+    from esac_ag.cli.report_rendering import print_summary
+    from esac_ag.conduct.reporting import write_report
+
+    view, folder = write_report(study)
+    if json:
+        from esac_ag.report.machine import render_json
+
+        typer.echo(render_json(view).decode())
+        return
+    if not quiet:
+        print_summary(view, stdout())
+    stdout().print(f"report: {folder / 'report.md'}", soft_wrap=True)
+
+
+@app.command()
+def audit(study: StudyArgument, json: JsonOption = False) -> None:
+    """Derive every digest of a study again; exit 1 if anything differs."""
+    from esac_ag.cli.rendering import print_audit
+    from esac_ag.conduct.audit import audit as audit_study
+
+    found = audit_study(study)
+    if json:
+        print_json(found)
+    else:
+        print_audit(found, stdout())
+    raise typer.Exit(0 if found.clean else 1)
+
+
+@app.command()
+def clean(root: RootOption = None, json: JsonOption = False) -> None:
+    """Remove containers and volumes that this workspace's studies left behind."""
+    from esac_ag.conduct.cleaning import clean_workspace
+
+    workspace = workspace_at(root)
+    removed = clean_workspace(workspace, engine_of(workspace))
+    if json:
+        print_json(removed)
+        return
+    for line in (*removed.removed, *removed.kept):
+        stdout().print(line, soft_wrap=True, markup=False)
+    stdout().print(f"{len(removed.removed)} removed")
+
+
+@app.command()
+def demo(
+    repetitions: Annotated[int, typer.Option("-k", "--repetitions", min=1, max=20)] = 2,
+    n: ConcurrencyOption = 2,
+    results: ResultsOption = None,
+    root: RootOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Seal and run the demonstration study with scripted agents, and report on it."""
+    from esac_ag.cli.running import demo_command
+
+    workspace = workspace_at(root)
+    demo_command(
+        workspace,
+        results=results or workspace.results,
+        repetitions=repetitions,
+        concurrency=n,
+        quiet=quiet,
+    )
+
+
+@task_app.command("list")
+def task_list(root: RootOption = None, json: JsonOption = False) -> None:
+    """List the workspace's task packages."""
+    from esac_ag.cli.rendering import print_tasks
+    from esac_ag.conduct.tasks import list_tasks
+
+    tasks = list_tasks(workspace_at(root))
+    if json:
+        print_json(tasks)
+    else:
+        print_tasks(tasks, stdout())
+
+
+@task_app.command("seal")
+def task_seal(
+    ids: Annotated[list[str] | None, typer.Argument(help="Task ids; all when none is given.")] = None,
+    root: RootOption = None,
+) -> None:
+    """Write the digests of snapshot and grader into task.json."""
+    from esac_ag.conduct.tasks import seal_tasks
+
+    for line in seal_tasks(workspace_at(root), tuple(ids or ())):
+        stdout().print(line, soft_wrap=True, markup=False)
+
+
+@task_app.command("check")
+def task_check(
+    ids: Annotated[list[str] | None, typer.Argument(help="Task ids; all when none is given.")] = None,
+    repeats: RepeatsOption = 3,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Prove again even what was proved before.")] = False,
+    n: ConcurrencyOption = 2,
+    root: RootOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Prove task packages in the real grader container; exit 1 if a proof does not hold."""
+    from esac_ag.cli.rendering import print_proofs
+    from esac_ag.conduct.tasks import check_tasks
+
+    workspace = workspace_at(root)
+    console = stderr()
+    proofs = check_tasks(
+        workspace,
+        engine_of(workspace),
+        tuple(ids or ()),
+        repeats=repeats,
+        fresh=fresh,
+        concurrency=n,
+        tell=lambda text: None if quiet else console.print(text, soft_wrap=True, markup=False),
+    )
+    if json:
+        print_json(proofs)
+    else:
+        print_proofs(proofs, stdout())
+    raise typer.Exit(0 if proofs.hold else 1)

@@ -1,0 +1,59 @@
+"""The one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from esac_ag.errors import HarnessError
+
+USAGE = 64
+INFRASTRUCTURE = 2
+INTERRUPTED = 130
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Print what happened to stderr; the exit code that stands for it."""
+    import typer
+
+    match error:
+        case typer.Exit():
+            return error.exit_code
+        case HarnessError():
+            _tell(f"esac-ag: {error}")
+            return error.exit_code
+        case typer.TyperException():
+            show = getattr(error, "show", None)
+            show() if show else _tell(f"esac-ag: {error}")
+            return USAGE
+        case typer.Abort() | KeyboardInterrupt():
+            _tell("esac-ag: interrupted")
+            return INTERRUPTED
+        case SystemExit():
+            return error.code if isinstance(error.code, int) else INFRASTRUCTURE
+        case OSError():
+            _tell(f"esac-ag: the operating system refused\n  found:    {error}")
+            return INFRASTRUCTURE
+        case _:
+            return _unexpected(error)
+
+
+def _unexpected(error: BaseException) -> int:
+    """A fault of ours: short for a reader, whole on request."""
+    if os.environ.get("ESAC_AG_DEBUG"):
+        traceback.print_exception(error)
+    _tell(
+        f"esac-ag: a fault of the harness: {type(error).__name__}: {error}\n"
+        "  remedy:   run again with ESAC_AG_DEBUG=1 and report what it prints"
+    )
+    return INFRASTRUCTURE
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(_printable(text) + "\n")
+
+
+def _printable(text: str) -> str:
+    """Control characters escaped: file names and replies are not to steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

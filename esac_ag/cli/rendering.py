@@ -1,0 +1,107 @@
+"""Tables for people; everything that was written by somebody else is escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from esac_ag.manifest.findings import shown_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from esac_ag.attempt import Cell
+    from esac_ag.conduct.audit import AuditReport
+    from esac_ag.conduct.regrade import GradingSummary
+    from esac_ag.conduct.tasks import Proofs, TaskList
+    from esac_ag.manifest.probe import ProbeRecord
+    from esac_ag.schedule import Plan
+
+SHOWN_CELLS = 12
+
+
+def _safe(text: str) -> str:
+    return escape(shown_text(text))
+
+
+def print_probe(record: ProbeRecord, console: Console) -> None:
+    """What the probe tried and reached."""
+    table = Table("route", "tried", "reached", "what")
+    for route in record.routes:
+        reached = "[red]reached[/red]" if route.reached else "[green]nothing[/green]"
+        table.add_row(_safe(route.name), str(route.tried), reached, _safe(route.detail))
+    console.print(table)
+    console.print("isolation holds" if record.passed else "[red]isolation does not hold[/red]")
+
+
+def print_plan(plan: Plan, cells: tuple[Cell, ...], console: Console) -> None:
+    """Counts, estimates, and the first cells of the schedule; arms are left out on purpose."""
+    console.print(
+        f"{plan.cells} runs: {plan.tasks} tasks x {plan.arms} arms x {plan.repetitions} repetitions, "
+        f"in {plan.blocks} randomised blocks"
+    )
+    console.print(
+        f"time at {plan.concurrency} at once: about {plan.duration_s / 60:.1f} min ({plan.duration_basis})"
+    )
+    cost = "unavailable" if plan.cost is None else f"{plan.cost:.2f} {plan.currency or ''}"
+    console.print(f"cost: {cost} ({plan.cost_basis})")
+    table = Table("first", "task", "repetition")
+    for number, cell in enumerate(cells[:SHOWN_CELLS], start=1):
+        table.add_row(str(number), _safe(cell.task), str(cell.repetition))
+    console.print(table)
+
+
+def print_grading_summary(summary: GradingSummary, console: Console) -> None:
+    """What was graded, and where gradings differ."""
+    console.print(f"{summary.graded} graded now, {summary.compared} graded again")
+    for item in summary.disagreements:
+        console.print(
+            f"[red]differs[/red] {item.attempt_id} ({_safe(item.task)})\n"
+            f"  recorded: {_safe(item.recorded)}\n  now:      {_safe(item.now)}"
+        )
+
+
+def print_audit(report: AuditReport, console: Console) -> None:
+    """What was checked, and what does not hold."""
+    console.print(
+        f"{_safe(report.study)}: {report.ledger_lines} ledger lines, {report.attempts} attempts, "
+        f"{report.files_checked} files; {report.cells_done} of {report.cells_planned} cells done"
+    )
+    for finding in report.findings:
+        console.print(f"[red]{_safe(finding.where)}[/red]: {_safe(finding.what)}")
+        for name, value in (("expected", finding.expected), ("found", finding.found)):
+            if value:
+                console.print(f"  {name + ':':<10}{_safe(value)}", soft_wrap=True)
+    console.print("everything holds" if report.clean else f"[red]{len(report.findings)} findings[/red]")
+
+
+def print_tasks(tasks: TaskList, console: Console) -> None:
+    """The workspace's tasks."""
+    table = Table("task", "family", "contrast", "checks", "references", "decoys", "sealed", "title")
+    for task in tasks.tasks:
+        table.add_row(
+            _safe(task.id),
+            _safe(task.family),
+            _safe(task.contrast),
+            str(task.checks),
+            str(task.references),
+            str(task.decoys),
+            "yes" if task.sealed else "[yellow]no[/yellow]",
+            _safe(task.title),
+        )
+    console.print(table)
+
+
+def print_proofs(proofs: Proofs, console: Console) -> None:
+    """Which proofs hold, and what is wrong where they do not."""
+    for proof in proofs.proofs:
+        verdict = "[green]proved[/green]" if proof.holds else "[red]does not hold[/red]"
+        kinds = Counter(variant.kind for variant in proof.variants)
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        counts += f"; {proof.repeats} times each"
+        console.print(f"{_safe(proof.task_id)}: {verdict} ({counts})")
+        for fault in proof.faults:
+            console.print(f"  {_safe(fault)}", soft_wrap=True)

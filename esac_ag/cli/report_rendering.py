@@ -1,0 +1,62 @@
+"""The summary of a report in a terminal: one table, at most 40 lines."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from esac_ag.report.costs import cost_shown
+from esac_ag.report.counts import critical_shown
+from esac_ag.report.escaping import visible
+from esac_ag.report.numbers import NO_VALUE, interval_words, maybe_points, percent
+from esac_ag.report.view import CostMeasure, ReportView
+
+MOST_ARMS = 8
+"""Arms that are shown; the report holds all."""
+
+
+def print_summary(view: ReportView, console: Console) -> None:
+    """Print notices, the answer and a line per arm. Foreign text is neither markup nor terminal control."""
+    for notice in view.notices:
+        console.print(Text(visible(notice), style="bold yellow"), overflow="fold")
+    console.print(_table(view))
+    hidden = len(view.scores) - MOST_ARMS
+    if hidden > 0:
+        console.print(Text(f"and {hidden} more arms in the report"))
+    console.print(Text(visible(view.answer)), overflow="fold")
+
+
+def _table(view: ReportView) -> Table:
+    header = view.header
+    table = Table(
+        title=Text(f"{header.study_id}: {header.agent_kind} agent, {header.phase}"),
+        caption=Text(
+            f"Difference to {header.control}; cost per graded run; critical: runs with such a failure"
+        ),
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE,
+        padding=(0, 1),
+        pad_edge=False,
+    )
+    table.add_column("Arm", no_wrap=True, overflow="ellipsis", min_width=12)
+    for name in ("Score", "Difference", f"{percent(view.method.confidence)} interval"):
+        table.add_column(name, justify="right")
+    for name in ("Graded", "Critical", "Cost"):
+        table.add_column(name, justify="right")
+    comparisons = {item.arm: item.overall for item in view.comparisons}
+    rows = zip(view.scores, view.counts, view.critical_counts, view.costs, strict=True)
+    for scores, counts, critical, costs in list(rows)[:MOST_ARMS]:
+        compared = comparisons.get(scores.arm)
+        table.add_row(
+            Text(scores.arm),
+            maybe_points(scores.mean),
+            NO_VALUE if compared is None else maybe_points(compared.mean, signed=True),
+            NO_VALUE if compared is None else interval_words(compared.interval),
+            f"{counts.graded} of {counts.planned}",
+            critical_shown(critical),
+            Text(cost_shown(view, costs, CostMeasure.COST)),
+        )
+    return table

@@ -1,0 +1,123 @@
+"""`run` and `demo`: signals, progress and the summary around a study's work."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import typer
+
+from esac_ag.cli.place import engine_of, stderr, stdout
+from esac_ag.cli.progress import LiveProgress
+from esac_ag.cli.report_rendering import print_summary
+from esac_ag.conduct.context import Stop
+from esac_ag.conduct.demo import seal_demo
+from esac_ag.conduct.opening import open_study
+from esac_ag.conduct.reporting import write_report
+from esac_ag.conduct.study import Progress, run_study
+from esac_ag.rooms.workspace import Workspace
+
+INTERRUPTED = 130
+
+
+@contextmanager
+def stopping_on_signals(stop: Stop) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends the study in order, the second ends the process at once."""
+
+    def handle(_signal: int, _frame: FrameType | None) -> None:
+        if stop.wished:
+            os._exit(INTERRUPTED)
+        stderr().print(
+            "stopping: running attempts are cancelled and done again later; again to leave at once"
+        )
+        stop.wish()
+
+    previous = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for name, handler in previous.items():
+            signal.signal(name, handler)
+
+
+def run_command(
+    manifest: Path,
+    *,
+    workspace: Workspace,
+    results: Path,
+    concurrency: int,
+    limit: int | None,
+    dry_run: bool,
+    json: bool,
+    quiet: bool,
+) -> Path:
+    """Open, run, and tell where it stands; the study's folder."""
+    engine = engine_of(workspace)
+    stop = Stop()
+    opened = open_study(
+        manifest,
+        workspace=workspace,
+        engine=engine,
+        results=results,
+        environ=os.environ,
+        stop=stop,
+        dry_run=dry_run,
+    )
+    folder = opened.context.folder.path
+    if dry_run:
+        tell = f"every seal holds; {len(opened.cells)} cells are planned; nothing was run"
+        typer.echo(jsonlib.dumps({"cells": len(opened.cells), "dry_run": True}) if json else tell)
+        return folder
+    live = LiveProgress(stderr(), quiet=quiet)
+    with stopping_on_signals(stop), live.shown():
+        progress = run_study(opened, concurrency=concurrency, watcher=live, limit=limit)
+    _tell(progress, folder, json=json)
+    return folder
+
+
+def _tell(progress: Progress, folder: Path, *, json: bool) -> None:
+    if json:
+        facts = {
+            "planned": progress.planned,
+            "done": progress.done,
+            "launched": progress.launched,
+            "finished": progress.finished,
+            "folder": str(folder),
+        }
+        typer.echo(jsonlib.dumps(facts))
+        return
+    state = "finished" if progress.finished else "run the same command to go on"
+    stdout().print(
+        f"{progress.done} of {progress.planned} cells done; {state}\nstudy: {folder}", soft_wrap=True
+    )
+
+
+def demo_command(
+    workspace: Workspace, *, results: Path, repetitions: int, concurrency: int, quiet: bool
+) -> None:
+    """Seal a fresh demonstration study, run it, and report on it."""
+    console = stderr()
+
+    def tell(text: str) -> None:
+        if not quiet:
+            console.print(text, soft_wrap=True, markup=False)
+
+    sealed = seal_demo(workspace, engine_of(workspace), repetitions=repetitions, tell=tell)
+    folder = run_command(
+        sealed,
+        workspace=workspace,
+        results=results,
+        concurrency=concurrency,
+        limit=None,
+        dry_run=False,
+        json=False,
+        quiet=quiet,
+    )
+    view, report = write_report(folder)
+    print_summary(view, stdout())
+    stdout().print(f"report: {report / 'report.md'}", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""The attempt state machine: seal, launch, grade, retry, resume, audit."""

@@ -1,0 +1,284 @@
+"""One launch for a cell: equip a fresh container, let the agent act, take out what it left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+
+from esac_ag import clock
+from esac_ag.agents.contract import (
+    AGENT_HOME,
+    AGENT_ROOT,
+    AGENT_UID,
+    AGENT_WORKSPACE,
+    AgentEnd,
+    ArmBundle,
+    Assignment,
+    Equipment,
+)
+from esac_ag.artifacts import AttemptFolder, digests
+from esac_ag.attempt import AttemptRecord, Cell, LimitKind, Outcome, Submission
+from esac_ag.canonical import canonical_json
+from esac_ag.clock import Deadline
+from esac_ag.conduct.context import StudyContext
+from esac_ag.errors import InfrastructureFailure, Interrupted, SandboxLost
+from esac_ag.manifest.plan import Limits
+from esac_ag.patch import diff_statistics, unified_diff
+from esac_ag.rooms.commits import fresh_repository
+from esac_ag.rooms.tasks import LoadedTask
+from esac_ag.sandbox.contract import (
+    ExportedTree,
+    Role,
+    Sandbox,
+    SandboxSpec,
+    ScratchMount,
+    TreeLimits,
+    Volume,
+)
+from esac_ag.transcript import Entry
+from esac_ag.tree import Directory, FileTree
+
+MIB = 1024 * 1024
+IDLE = ("sleep", "infinity")
+"""First process of an agent's container. It has no signal handlers, so nothing inside can end it."""
+ARTIFACTS = (
+    "agent.log",
+    "commands.jsonl",
+    "loaded-instructions.json",
+    "patch.diff",
+    "submission.tar.zst",
+    "transcript.jsonl",
+    "usage.json",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A finished launch: its record, and the digests of its files."""
+
+    record: AttemptRecord
+    artifacts: dict[str, str]
+
+
+def agent_spec(
+    *,
+    image: str,
+    limits: Limits,
+    study: str,
+    attempt: str,
+    role: Role,
+    environment: tuple[tuple[str, str], ...],
+) -> SandboxSpec:
+    """The container of an agent; the isolation probe's is made by the same function."""
+    return SandboxSpec(
+        image=image,
+        role=role,
+        study=study,
+        attempt=attempt,
+        argv=IDLE,
+        uid=AGENT_UID,
+        gid=AGENT_UID,
+        environment=environment,
+        home=AGENT_HOME,
+        working_dir=AGENT_WORKSPACE,
+        volumes=(
+            Volume(
+                path=AGENT_ROOT,
+                size_bytes=limits.workspace_mib * MIB,
+                max_files=limits.files,
+                owner_uid=AGENT_UID,
+            ),
+        ),
+        scratch=(ScratchMount(path="/tmp", size_bytes=limits.tmp_mib * MIB, max_files=limits.files),),  # noqa: S108
+        cpus=limits.cpus,
+        memory_mib=limits.memory_mib,
+        pids=limits.pids,
+        output_bytes=limits.output_bytes,
+    )
+
+
+def launch(study: StudyContext, task: LoadedTask, cell: Cell, attempt_id: str, ordinal: int) -> Launched:
+    """Run one attempt to its end; every end but a refused substitution is a record.
+
+    Raises:
+        SubstitutionRefused: the arm or the snapshot at hand is not the sealed one.
+    """
+    bundles = study.bundles()
+    bundle = bundles[cell.arm]
+    folder = study.folder.attempt(attempt_id)
+    started_at = clock.now()
+    started_s = clock.monotonic_s()
+    try:
+        end, exported = _act(study, task, cell, attempt_id, bundles, folder, started_s)
+    except (InfrastructureFailure, Interrupted) as error:
+        outcome = Outcome.CANCELLED if study.stop.wished else Outcome.INFRA
+        reason = "stopped by a person" if study.stop.wished else error.what
+        end, exported = AgentEnd(outcome=outcome, reason=reason), None
+    submission, end = _keep(study, task, folder, end, exported)
+    record = AttemptRecord(
+        attempt_id=attempt_id,
+        manifest_sha256=study.manifest_sha256,
+        cell=cell,
+        ordinal=ordinal,
+        agent_kind=study.manifest.agent.kind,
+        agent_label=study.agent.label,
+        arm_sha256=None if bundle is None else bundle.files.sha256(),
+        started_at=started_at,
+        ended_at=clock.now(),
+        outcome=end.outcome,
+        reason=study.redactor.whole(end.reason.encode()).decode(errors="replace"),
+        limit=end.limit,
+        exit_code=end.exit_code,
+        costs=end.costs.model_copy(update={"latency_s": clock.monotonic_s() - started_s}),
+        submission=submission,
+        output_truncated=end.output_truncated,
+    )
+    if end.loaded is not None:
+        folder.write_record("loaded-instructions.json", end.loaded, study.redactor)
+    folder.write_record("usage.json", record.costs, study.redactor)
+    written = {"attempt.json": folder.write_record("attempt.json", record, study.redactor)}
+    return Launched(record, written | digests(folder, ARTIFACTS))
+
+
+def _act(
+    study: StudyContext,
+    task: LoadedTask,
+    cell: Cell,
+    attempt_id: str,
+    bundles: dict[str, ArmBundle | None],
+    folder: AttemptFolder,
+    started_s: float,
+) -> tuple[AgentEnd, ExportedTree | None]:
+    """The container's whole life; it is gone, and confirmed gone, when this returns."""
+    limits = study.manifest.limits
+    equipment = study.agent.equip(bundles[cell.arm])
+    spec = agent_spec(
+        image=study.agent_image,
+        limits=limits,
+        study=study.manifest.study_id,
+        attempt=attempt_id,
+        role=Role.AGENT,
+        environment=equipment.environment,
+    )
+    with study.stop.sandbox(study.engine, spec) as sandbox:
+        sandbox.start()
+        sandbox.put(_contents(task.snapshot, equipment), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID, mode=0o755)
+        with _assignment(study, task, cell, bundles, folder, started_s) as assignment:
+            end = study.agent.act(sandbox, assignment)
+        if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
+            return end, None
+        exported = _export(sandbox, limits)
+    if exported is None:
+        return _lost(end), None
+    return end, exported
+
+
+def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
+    repository = fresh_repository(snapshot).under(b"workspace/.git")
+    folders = FileTree(
+        {b"home": Directory(), b"workspace": Directory(), b"workspace/.git/refs/tags": Directory()}
+    )
+    parts = (snapshot.under(b"workspace"), repository, equipment.home.under(b"home"))
+    return reduce(FileTree.merged, parts, folders)
+
+
+def _export(sandbox: Sandbox, limits: Limits) -> ExportedTree | None:
+    """HOME and workspace of a frozen container; none when the kernel ended it for its memory."""
+    try:
+        sandbox.freeze()
+        return sandbox.get(
+            AGENT_ROOT, TreeLimits(max_members=limits.files + 64, max_bytes=limits.workspace_mib * MIB)
+        )
+    except SandboxLost:
+        if sandbox.out_of_memory():
+            return None
+        raise
+
+
+def _lost(end: AgentEnd) -> AgentEnd:
+    """The agent's memory use ended its own container: its doing, and no free retry."""
+    return end.model_copy(
+        update={
+            "outcome": Outcome.LIMIT,
+            "limit": LimitKind.MEMORY,
+            "reason": "the container ended at its memory limit and the workspace was lost with it; "
+            "the untouched snapshot is graded",
+        }
+    )
+
+
+def _keep(
+    study: StudyContext, task: LoadedTask, folder: AttemptFolder, end: AgentEnd, exported: ExportedTree | None
+) -> tuple[Submission | None, AgentEnd]:
+    """Archive what the agent left, with the patch computed from the frozen snapshot."""
+    if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
+        return None, end
+    tree = task.snapshot if exported is None else exported.tree.inside(b"workspace")
+    lost = ("the workspace was lost; this is the untouched snapshot",)
+    findings = lost if exported is None else tuple(filter(_is_news, exported.findings))
+    patch = unified_diff(task.snapshot, tree)
+    statistics = diff_statistics(task.snapshot, tree)
+    submission = Submission(
+        tree_sha256=tree.exact_sha256(),
+        archive_sha256=folder.write_submission(tree),
+        patch_sha256=folder.write_bytes("patch.diff", patch, study.redactor),
+        files=len(tree.files()),
+        size_bytes=tree.size_bytes(),
+        findings=findings,
+    )
+    costs = end.costs.model_copy(
+        update={
+            "changed_lines": statistics.changed_lines,
+            "touched_files": statistics.touched_files,
+            "dependencies_added": statistics.dependencies_added,
+        }
+    )
+    return submission, end.model_copy(update={"costs": costs})
+
+
+def _is_news(finding: str) -> bool:
+    """Whether a finding of the export tells more than that our own repository stays behind."""
+    return not finding.startswith("`workspace/.git` was left out")
+
+
+@contextmanager
+def _assignment(
+    study: StudyContext,
+    task: LoadedTask,
+    cell: Cell,
+    bundles: dict[str, ArmBundle | None],
+    folder: AttemptFolder,
+    started_s: float,
+) -> Iterator[Assignment]:
+    """What the agent is given, with the files open that grow while it acts."""
+    limits = study.manifest.limits
+    cap = limits.output_bytes
+    with (
+        folder.stream("transcript.jsonl", study.redactor, limit_bytes=8 * cap) as transcript,
+        folder.stream("agent.log", study.redactor, limit_bytes=cap) as log,
+        folder.stream("commands.jsonl", study.redactor, limit_bytes=cap) as commands,
+    ):
+
+        def record(entry: Entry) -> None:
+            transcript(canonical_json(entry) + b"\n")
+
+        def command(facts: dict[str, object]) -> None:
+            commands(json.dumps(facts, ensure_ascii=True, sort_keys=True).encode() + b"\n")
+
+        yield Assignment(
+            cell=cell,
+            request=task.request,
+            bundle=bundles[cell.arm],
+            limits=limits,
+            deadline=Deadline.after_s(limits.wall_clock_s),
+            seeds=study.seeds(cell),
+            record=record,
+            log=log,
+            command=command,
+            elapsed_s=lambda: clock.monotonic_s() - started_s,
+            bundles=tuple(bundle for bundle in bundles.values() if bundle is not None),
+            cancelled=lambda: study.stop.wished,
+        )

@@ -1,0 +1,61 @@
+"""Computes a study's report from its folder and writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from esac_ag.artifacts import write_atomic
+from esac_ag.attempt import GRADED_OUTCOMES
+from esac_ag.conduct.collect import StudyRecords, read_study
+from esac_ag.conduct.opening import design_of
+from esac_ag.report.build import build_view
+from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
+from esac_ag.report.machine import render_csv, render_json
+from esac_ag.report.markdown import render_markdown
+from esac_ag.report.view import ReportView
+from esac_ag.schedule import make_schedule
+
+
+def write_report(path: Path) -> tuple[ReportView, Path]:
+    """Write `report/` of a study; the view and the folder.
+
+    Raises:
+        InputRefused: the folder holds no study, or a file of it is damaged.
+        LedgerCorrupt: the ledger does not verify.
+    """
+    study = read_study(path)
+    view = build_view(inputs_of(study))
+    folder = study.folder.report
+    write_atomic(folder / "report.md", render_markdown(view).encode())
+    write_atomic(folder / "report.json", render_json(view))
+    for name, text in render_csv(view).items():
+        write_atomic(folder / name, text.encode())
+    return view, folder
+
+
+def inputs_of(study: StudyRecords) -> ReportInputs:
+    """What the pure report is computed from."""
+    planned = make_schedule(*design_of(study.manifest))
+    launches = study.state.attempts.values()
+    counting = {cell: state.attempt_id for cell in planned if (state := study.state.counting(cell))}
+    spoiled = tuple(
+        SpoiledAttempt(
+            attempt_id=launch.attempt_id, cell=launch.cell, outcome=launch.outcome, reason=launch.reason
+        )
+        for launch in launches
+        if launch.outcome is not None and launch.outcome not in GRADED_OUTCOMES
+    )
+    return ReportInputs(
+        manifest=study.manifest,
+        manifest_sha256=study.manifest_sha256,
+        planned=planned,
+        attempts=tuple(study.attempts.values()),
+        gradings=study.gradings,
+        counting=counting,
+        tasks=study.tasks,
+        ledger=LedgerSummary(
+            spoiled=spoiled,
+            retries=sum(launch.ordinal > 1 for launch in launches),
+            pauses=len(study.state.pauses),
+        ),
+    )

@@ -1,0 +1,214 @@
+"""Task packages: listed, sealed, and proved in the real grader container, with proofs kept by content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from esac_ag.artifacts import write_atomic
+from esac_ag.canonical import canonical_json, loads_strict, sha256_of
+from esac_ag.conduct.revision import runner_sha256
+from esac_ag.errors import HarnessError, InputRefused, UsageError
+from esac_ag.grading.proof import prove
+from esac_ag.grading.proof_record import ProofRecord
+from esac_ag.manifest.plan import GraderLimits
+from esac_ag.record import Record
+from esac_ag.rooms.graders import LoadedGrader, load_grader
+from esac_ag.rooms.tasks import LoadedTask, load_task
+from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.docker import DockerEngine
+from esac_ag.sandbox.images import grader_reference
+
+Tell = Callable[[str], None]
+
+
+class TaskLine(Record):
+    """One task of the workspace."""
+
+    id: str
+    title: str
+    family: str
+    contrast: str
+    checks: int
+    references: int
+    decoys: int
+    sealed: bool
+    """Whether task.json names the digests of the files at hand."""
+
+
+class TaskList(Record):
+    """The workspace's tasks."""
+
+    tasks: tuple[TaskLine, ...]
+
+
+class Proofs(Record):
+    """Proofs of several tasks."""
+
+    proofs: tuple[ProofRecord, ...]
+
+    @property
+    def hold(self) -> bool:
+        """Whether every one holds."""
+        return all(proof.holds for proof in self.proofs)
+
+
+def task_ids(workspace: Workspace, wanted: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The wanted task ids, or all of the workspace.
+
+    Raises:
+        UsageError: there is no such task, or none at all.
+    """
+    known = sorted(path.parent.name for path in workspace.tasks.glob("*/task.json"))
+    unknown = sorted(set(wanted) - set(known))
+    if unknown or not known:
+        raise UsageError(
+            f"there is no task {', '.join(unknown)}" if unknown else "the workspace has no tasks",
+            where=str(workspace.tasks),
+            expected=f"one of {', '.join(known)}" if known else "folders with a task.json",
+            remedy="see docs/graders.md for how a task is written",
+        )
+    return wanted or tuple(known)
+
+
+def list_tasks(workspace: Workspace) -> TaskList:
+    """What tasks there are."""
+    lines = []
+    for task_id in task_ids(workspace):
+        task, grader = load_pair(workspace, task_id)
+        lines.append(
+            TaskLine(
+                id=task_id,
+                title=task.package.title,
+                family=task.package.family,
+                contrast=task.package.contrast,
+                checks=len(grader.package.checks),
+                references=len(grader.package.references),
+                decoys=len(grader.package.decoys),
+                sealed=not unsealed(task, grader),
+            )
+        )
+    return TaskList(tasks=tuple(lines))
+
+
+def load_pair(workspace: Workspace, task_id: str) -> tuple[LoadedTask, LoadedGrader]:
+    """A task and its grader."""
+    return load_task(workspace.tasks / task_id), load_grader(workspace, task_id)
+
+
+def unsealed(task: LoadedTask, grader: LoadedGrader) -> dict[str, str]:
+    """Keys of task.json that do not name the files at hand, with the right values."""
+    right = {
+        "public_tree_sha256": task.snapshot_sha256,
+        "private_grader_id": grader.private_grader_id,
+    }
+    return {key: value for key, value in right.items() if getattr(task.package, key) != value}
+
+
+def seal_tasks(workspace: Workspace, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Write the digests of the files at hand into each task.json; a line for each task."""
+    lines = []
+    for task_id in task_ids(workspace, wanted):
+        task, grader = load_pair(workspace, task_id)
+        changes = unsealed(task, grader)
+        if changes:
+            document = loads_strict(task.path.read_bytes())
+            if not isinstance(document, dict):
+                raise InputRefused("task.json is not an object", where=str(task.path))
+            text = json.dumps(document | changes, indent=2, ensure_ascii=False) + "\n"
+            write_atomic(task.path, text.encode())
+        lines.append(f"{task_id}: {'sealed ' + ', '.join(changes) if changes else 'sealed already'}")
+    return tuple(lines)
+
+
+def check_tasks(
+    workspace: Workspace,
+    engine: DockerEngine,
+    wanted: tuple[str, ...],
+    *,
+    repeats: int,
+    fresh: bool = False,
+    concurrency: int = 2,
+    limits: GraderLimits | None = None,
+    tell: Tell = lambda _: None,
+) -> Proofs:
+    """Prove tasks in real grader containers; what was proved of the same bytes before is not proved again.
+
+    Raises:
+        InputRefused: a package is wrong, or its task.json is not sealed.
+        InfrastructureFailure: the engine failed.
+    """
+    ids = task_ids(workspace, wanted)
+    image = grader_reference(workspace.runner)
+    digest, image_id = engine.image_digest(image), engine.image_id(image)
+    limits = limits or GraderLimits()
+    runner = runner_sha256(workspace)
+
+    def one(task_id: str) -> ProofRecord:
+        task, grader = load_pair(workspace, task_id)
+        refuse_unsealed(task, grader)
+        key = sha256_of(
+            {
+                "task": task.snapshot_sha256,
+                "command": task.package.public_command,
+                "baseline": task.package.baseline_expected_failure,
+                "grader": grader.tree_sha256,
+                "image": digest,
+                "runner": runner,
+                "limits": limits.model_dump(mode="json"),
+                "repeats": repeats,
+            }
+        )
+        kept = workspace.root / ".esac-ag" / "proofs" / f"{task_id}-{key[:32]}.json"
+        known = None if fresh else _kept(kept)
+        if known is not None:
+            tell(f"{task_id}: proved before, of the same bytes")
+            return known
+        proof = prove(
+            engine,
+            image=image_id,
+            image_digest=digest,
+            limits=limits,
+            task=task.package,
+            package=grader.package,
+            private=grader.files,
+            snapshot=task.snapshot,
+            repeats=repeats,
+            study="task-proofs",
+            log=lambda _: None,
+            concurrency=concurrency,
+        )
+        if proof.holds:
+            write_atomic(kept, canonical_json(proof))
+        tell(f"{task_id}: {'proved' if proof.holds else 'does not hold'}, {repeats} times each")
+        return proof
+
+    return Proofs(proofs=tuple(one(task_id) for task_id in ids))
+
+
+def refuse_unsealed(task: LoadedTask, grader: LoadedGrader) -> None:
+    """Refuse a package whose task.json names other bytes.
+
+    Raises:
+        InputRefused: it does.
+    """
+    wrong = unsealed(task, grader)
+    if wrong:
+        raise InputRefused(
+            f"task.json of {task.package.task_id} does not name the files at hand",
+            where=str(task.path),
+            expected="; ".join(f"{key} {value}" for key, value in wrong.items()),
+            found="; ".join(f"{key} {getattr(task.package, key)}" for key in wrong),
+            remedy=f"if the files are right, run `esac-ag task seal {task.package.task_id}`",
+        )
+
+
+def _kept(path: Path) -> ProofRecord | None:
+    """A proof made before; one that cannot be read is made again."""
+    try:
+        return ProofRecord.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError, HarnessError):
+        return None

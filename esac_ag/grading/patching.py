@@ -1,0 +1,83 @@
+"""Applies a task author's patch to a tree. For trusted patches: references, decoys, scripted actions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from esac_ag.errors import InputRefused
+from esac_ag.tree import Directory, FileTree, Link, Node, RegularFile
+
+_TIMEOUT_S = 60.0
+
+
+def apply_patch(tree: FileTree, patch: bytes) -> FileTree:
+    """The tree after `git apply -p1`, run in a folder of its own that no repository or setting touches.
+
+    Raises:
+        InputRefused: the patch does not apply, with git's reason.
+    """
+    with tempfile.TemporaryDirectory(prefix="esac-ag-patch-") as name:
+        folder = Path(name) / "tree"
+        folder.mkdir()
+        _write(folder, tree)
+        done = subprocess.run(
+            ["git", "apply", "-p1", "--whitespace=nowarn", "-"],
+            cwd=folder,
+            env=_environment(Path(name)),
+            input=patch,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise InputRefused(
+                "A patch does not apply.",
+                expected="a unified diff against the task's public folder, for `git apply -p1`",
+                found=done.stderr.decode("utf-8", "backslashreplace").strip()[:2000],
+                remedy="make the patch again from the snapshot with `git diff --no-index`",
+            )
+        return _read(folder)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(folder),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CEILING_DIRECTORIES": str(folder),
+    }
+
+
+def _write(folder: Path, tree: FileTree) -> None:
+    for path, node in tree.items():
+        target = folder / os.fsdecode(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        match node:
+            case Directory():
+                target.mkdir(exist_ok=True)
+            case Link(text):
+                target.symlink_to(os.fsdecode(text))
+            case RegularFile(data, executable):
+                target.write_bytes(data)
+                target.chmod(0o755 if executable else 0o644)
+
+
+def _read(folder: Path) -> FileTree:
+    nodes: dict[bytes, Node] = {}
+    for here, folders, files in os.walk(folder):
+        for name in [*folders, *files]:
+            full = Path(here) / name
+            path = os.fsencode(full.relative_to(folder))
+            if full.is_symlink():
+                nodes[path] = Link(os.fsencode(full.readlink()))
+            elif full.is_dir():
+                nodes[path] = Directory()
+            else:
+                executable = bool(full.stat().st_mode & 0o100)
+                nodes[path] = RegularFile(full.read_bytes(), executable)
+    return FileTree(nodes)

@@ -1,0 +1,112 @@
+"""The report as Markdown: the answer first, then the tables, then what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from esac_ag.report.escaping import markdown as safe
+from esac_ag.report.markdown_results import (
+    comparison_sections,
+    dimension_section,
+    run_section,
+    summary_table,
+)
+from esac_ag.report.markdown_table import code, table
+from esac_ag.report.markdown_treatment import cost_section, critical_section, incident_section
+from esac_ag.report.numbers import METHOD_NAMES, percent
+from esac_ag.report.view import ReportView
+
+
+def render_markdown(view: ReportView) -> str:
+    """The whole report, GitHub-flavoured, ending in one line feed.
+
+    Whatever an agent or an author wrote is escaped: it is neither markup nor HTML nor a table's border.
+    """
+    lines = [
+        f"# Report of the study {code(view.header.study_id)}",
+        "",
+        *_notices(view),
+        f"**{safe(view.answer, limit=2000)}**",
+        "",
+        *summary_table(view),
+        "",
+        *_counts(view),
+        *comparison_sections(view),
+        *run_section(view),
+        *dimension_section(view),
+        *critical_section(view),
+        *cost_section(view),
+        *incident_section(view),
+        *_sealed(view),
+        *_limits(view),
+    ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _notices(view: ReportView) -> Iterator[str]:
+    for notice in view.notices:
+        yield f"> **{safe(notice)}**"
+        yield ""
+
+
+def _counts(view: ReportView) -> Iterator[str]:
+    yield "## Runs and attempts"
+    yield ""
+    yield (
+        "Planned runs are graded, invalid (the grader could not judge), waiting for grading, or missing. "
+        "Graded runs ended by themselves, at a limit, or with an agent error; all three are scored. Spoiled "
+        "and cancelled attempts are no runs: they were, or will be, done again."
+    )
+    yield ""
+    yield from table(
+        (
+            *("Arm", "Agent", "Planned", "Graded", "of these: completed", "at a limit", "agent error"),
+            *("Invalid", "Not yet graded", "Missing", "Spoiled attempts", "Cancelled attempts"),
+        ),
+        [
+            (
+                *(code(item.arm), item.agent_kind, item.planned, item.graded, item.completed, item.limit),
+                *(item.agent_error, item.invalid, item.ungraded, item.missing),
+                *(item.infra_attempts, item.cancelled_attempts),
+            )
+            for item in view.counts
+        ],
+    )
+    yield ""
+
+
+def _sealed(view: ReportView) -> Iterator[str]:
+    header, method = view.header, view.method
+    reasoning = f", reasoning {header.model.reasoning}" if header.model.reasoning else ""
+    dirty = ", with changes that are not committed" if header.harness_dirty else ""
+    yield "## What was sealed"
+    yield ""
+    yield from table(
+        ("What", "Value"),
+        [
+            ("Phase", header.phase),
+            ("Manifest", code(f"sha256:{header.manifest_sha256}")),
+            (
+                "Model",
+                safe(f"{header.model.name} {header.model.version} ({header.model.provider}){reasoning}"),
+            ),
+            ("Agent", f"{header.agent_kind}, version {safe(header.agent_version)}"),
+            ("Harness", safe(f"{header.harness_version}, revision {header.harness_revision}{dirty}")),
+            *((f"Image of the {role}", code(image.digest)) for role, image in sorted(header.images.items())),
+            ("Design", f"{header.tasks} tasks x {header.arms} arms x {header.repetitions} repetitions"),
+            ("Primary comparison", f"{code(header.primary_arm)} minus {code(header.control)}"),
+            ("Interval", f"{METHOD_NAMES[method.interval]}, {percent(method.confidence)}"),
+            ("Resampling", f"{method.replicates:,} replicates, seed {code(method.seed)}"),
+            ("Threshold of practical improvement", f"{method.threshold_points:g} points"),
+            ("First attempt started", header.first_started_at or "nothing ran"),
+            ("Last attempt ended", header.last_ended_at or "nothing ran"),
+        ],
+    )
+    yield ""
+
+
+def _limits(view: ReportView) -> Iterator[str]:
+    yield "## Limits of the claim"
+    yield ""
+    for sentence in view.limits_of_claim:
+        yield f"- {safe(sentence, limit=2000)}"

@@ -1,0 +1,291 @@
+"""The report as records: computed once, shown by every renderer. Schema: `ReportView.model_json_schema()`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from esac_ag.attempt import Costs, LimitKind, Outcome
+from esac_ag.manifest.package import CriticalFailure, Dimension
+from esac_ag.manifest.plan import AgentKind, Image, IntervalMethod, Model, Phase
+from esac_ag.record import Record, Sha256
+from esac_ag.statistics.aggregate import RunSummary
+from esac_ag.statistics.estimates import MaybeEstimate
+from esac_ag.statistics.pairs import PairedComparison, TaskPair
+
+
+class RunState(StrEnum):
+    """What there is of a planned cell."""
+
+    GRADED = "graded"
+    """An attempt counts and has a score."""
+    INVALID = "invalid"
+    """An attempt counts, and the grader could not judge it: no score."""
+    UNGRADED = "ungraded"
+    """An attempt counts and waits for grading."""
+    MISSING = "missing"
+    """No attempt counts."""
+
+
+class Header(Record):
+    """What was sealed and what ran."""
+
+    study_id: str
+    phase: Phase
+    manifest_sha256: Sha256
+    model: Model
+    agent_kind: AgentKind
+    agent_version: str
+    harness_version: str
+    harness_revision: str
+    harness_dirty: bool
+    images: dict[str, Image]
+    """By role: agent, grader."""
+    control: str
+    primary_arm: str
+    tasks: int
+    arms: int
+    repetitions: int
+    first_started_at: str | None
+    """Start of the earliest attempt; null when nothing ran."""
+    last_ended_at: str | None
+
+
+class ArmCounts(Record):
+    """Cells and attempts of an arm. planned = graded + invalid + ungraded + missing."""
+
+    arm: str
+    agent_kind: AgentKind
+    planned: int
+    graded: int
+    completed: int
+    """Graded, and the agent ended by itself. graded = completed + limit + agent_error."""
+    limit: int
+    """Graded, and a budget was used up."""
+    agent_error: int
+    """Graded, and the agent ended abnormally."""
+    invalid: int
+    ungraded: int
+    missing: int
+    infra_attempts: int
+    """Attempts that the infrastructure spoiled; they are no cells."""
+    cancelled_attempts: int
+
+
+class ArmScores(Record):
+    """The check score of an arm: the mean over tasks of the means over repetitions."""
+
+    arm: str
+    agent_kind: AgentKind
+    tasks_planned: int
+    tasks_scored: int
+    """Tasks with at least one score; means over different tasks are not comparable."""
+    mean: MaybeEstimate
+
+
+class Run(Record):
+    """One planned cell and the score of the attempt that counts."""
+
+    repetition: int
+    state: RunState
+    attempt_id: str | None
+    outcome: Outcome | None
+    score: float | None
+    """Check score 0 to 100; null unless the state is graded."""
+
+
+class DimensionSummary(Record):
+    """Share of passed checks of one dimension, 0 to 100; one task's runs, or an arm's tasks."""
+
+    dimension: Dimension
+    summary: RunSummary
+
+
+class TaskArm(Record):
+    """The runs of one task under one arm."""
+
+    task: str
+    title: str
+    family: str
+    contrast: str
+    arm: str
+    agent_kind: AgentKind
+    runs: tuple[Run, ...]
+    summary: RunSummary
+    dimensions: tuple[DimensionSummary, ...]
+    """Dimensions that the task's checks have."""
+
+
+class DimensionComparison(Record):
+    """One dimension of an arm: mean over tasks, and the mean paired difference to the control."""
+
+    arm: str
+    agent_kind: AgentKind
+    dimension: Dimension
+    tasks_scored: int
+    mean: MaybeEstimate
+    tasks_paired: int
+    difference: MaybeEstimate
+    """Arm minus control over the paired tasks; not estimable for the control itself."""
+
+
+class GroupComparison(Record):
+    """A paired comparison over the tasks of one family or of one contrast."""
+
+    group: str
+    tasks: tuple[str, ...]
+    result: PairedComparison
+
+
+class ArmComparison(Record):
+    """An arm against the control."""
+
+    arm: str
+    control: str
+    agent_kind: AgentKind
+    primary: bool
+    """Whether the manifest names it as the primary comparison."""
+    pairs: tuple[TaskPair, ...]
+    overall: PairedComparison
+    families: tuple[GroupComparison, ...]
+    contrasts: tuple[GroupComparison, ...]
+    words: tuple[str, ...]
+    """What a reader has to know of this comparison, in sentences."""
+
+
+class CriticalCount(Record):
+    """Critical failures of an arm among its graded runs; they stand outside every mean."""
+
+    arm: str
+    agent_kind: AgentKind
+    graded: int
+    runs_with_any: int
+    by_kind: dict[CriticalFailure, int]
+    """Runs by kind of failure; kinds that did not occur are left out."""
+
+
+class CriticalRun(Record):
+    """One critical failure of one graded run."""
+
+    arm: str
+    agent_kind: AgentKind
+    task: str
+    repetition: int
+    attempt_id: str
+    kind: CriticalFailure
+
+
+class CostMeasure(StrEnum):
+    """What is counted as a cost, apart from any score."""
+
+    LATENCY_S = "latency_s"
+    TURNS = "turns"
+    TOOL_CALLS = "tool_calls"
+    INPUT_TOKENS = "input_tokens"
+    CACHED_INPUT_TOKENS = "cached_input_tokens"
+    CACHE_WRITE_TOKENS = "cache_write_tokens"
+    OUTPUT_TOKENS = "output_tokens"
+    REASONING_TOKENS = "reasoning_tokens"
+    CHANGED_LINES = "changed_lines"
+    TOUCHED_FILES = "touched_files"
+    DEPENDENCIES_ADDED = "dependencies_added"
+    COST = "cost"
+
+
+class CostMean(Record):
+    """Mean of one cost over an arm's graded runs."""
+
+    measure: CostMeasure
+    graded: int
+    known: int
+    """Runs whose figure is known, of `graded`; the mean is over these."""
+    mean: MaybeEstimate
+
+
+class ArmCosts(Record):
+    """All costs of an arm."""
+
+    arm: str
+    agent_kind: AgentKind
+    means: tuple[CostMean, ...]
+
+
+class PriceNote(Record):
+    """Where the prices behind `cost` come from."""
+
+    source: str
+    currency: str
+    date: str
+    version: str
+
+
+class AttemptRow(Record):
+    """One attempt, whether it counts or not."""
+
+    attempt_id: str
+    agent_kind: AgentKind
+    agent_label: str | None
+    """Null when the attempt left no record."""
+    task: str
+    arm: str
+    repetition: int
+    ordinal: int | None
+    counts: bool
+    outcome: Outcome
+    limit: LimitKind | None
+    reason: str
+    state: RunState | None
+    """Null for attempts that do not count."""
+    invalid_reason: str | None
+    score: float | None
+    dimension_scores: dict[Dimension, float]
+    critical_failures: tuple[CriticalFailure, ...]
+    costs: Costs
+    started_at: str | None
+    ended_at: str | None
+    findings: tuple[str, ...]
+    """What was left out on export."""
+
+
+class Incidents(Record):
+    """What did not go as planned."""
+
+    retries: int
+    pauses: int
+    missing: tuple[str, ...]
+    """Planned cells without a score, in words."""
+    deviations: tuple[str, ...]
+
+
+class Method(Record):
+    """How the figures were computed, as sealed."""
+
+    interval: IntervalMethod
+    confidence: float
+    replicates: int
+    seed: str
+    threshold_points: float
+
+
+class ReportView(Record):
+    """Everything a report shows."""
+
+    format_version: Literal[1]
+    notices: tuple[str, ...]
+    """What a reader must know before any number; first of all whether the agent was scripted."""
+    answer: str
+    """The result in one sentence or two."""
+    header: Header
+    method: Method
+    counts: tuple[ArmCounts, ...]
+    scores: tuple[ArmScores, ...]
+    comparisons: tuple[ArmComparison, ...]
+    task_arms: tuple[TaskArm, ...]
+    dimensions: tuple[DimensionComparison, ...]
+    critical_counts: tuple[CriticalCount, ...]
+    critical_runs: tuple[CriticalRun, ...]
+    costs: tuple[ArmCosts, ...]
+    prices: PriceNote | None
+    incidents: Incidents
+    attempts: tuple[AttemptRow, ...]
+    limits_of_claim: tuple[str, ...]

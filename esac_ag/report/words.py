@@ -1,0 +1,150 @@
+"""What the numbers say and do not say, in plain sentences that cannot exceed the claim's boundary."""
+
+from __future__ import annotations
+
+from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, Manifest, Phase
+from esac_ag.report.numbers import interval_words, percent, plural, signed_points
+from esac_ag.report.view import ArmComparison, ArmCounts
+from esac_ag.statistics.estimates import (
+    Estimate,
+    IntervalEstimate,
+    NotEstimable,
+    SignFlipReference,
+)
+from esac_ag.statistics.pairs import HIGHEST_SCORE, LOWEST_SCORE, PairedComparison
+
+SCRIPTED_NOTICE = "Scripted replay: no evidence about any model"
+WHOLE_RANGE = 2 * (HIGHEST_SCORE - LOWEST_SCORE)
+FEW_TASKS = MINIMUM_TASKS[Phase.PRIMARY]
+
+
+def notices(manifest: Manifest, counts: tuple[ArmCounts, ...]) -> tuple[str, ...]:
+    """What a reader must know before any number."""
+    found = []
+    if manifest.agent.kind is AgentKind.SCRIPTED:
+        found.append(
+            f"{SCRIPTED_NOTICE}. The agent replayed files of actions, so the numbers show that the harness "
+            "runs, and nothing else."
+        )
+    if manifest.phase is Phase.CALIBRATION:
+        found.append(
+            "Calibration: these runs serve to repair the harness and the graders, and are excluded "
+            "from results."
+        )
+    without = sum(item.planned - item.graded for item in counts)
+    if without:
+        planned = sum(item.planned for item in counts)
+        found.append(f"Incomplete: {without} of {planned} planned runs have no score.")
+    return tuple(found)
+
+
+def answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...]) -> str:
+    """The primary comparison in one sentence or two."""
+    scripted = manifest.agent.kind is AgentKind.SCRIPTED
+    return (f"{SCRIPTED_NOTICE}. " if scripted else "") + _answer(manifest, comparisons)
+
+
+def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...]) -> str:
+    primary = next((item for item in comparisons if item.primary), None)
+    if primary is None:
+        return "The primary comparison is the control with itself: there is nothing to compare."
+    result = primary.overall
+    match result.mean:
+        case NotEstimable(reason=reason):
+            return f"Whether {primary.arm} differs from {primary.control} is not estimable: {reason}."
+        case Estimate(value=value):
+            pass
+    sentence = (
+        f"On hidden checks, {primary.arm} scored {_compared(value)} {primary.control} on average over "
+        f"{plural(result.tasks_paired, 'paired task')}"
+    )
+    return sentence + _uncertainty(result, manifest.analysis.threshold_points)
+
+
+def _compared(difference: float) -> str:
+    if difference == 0:
+        return "the same as"
+    size = "less than 0.1" if abs(difference) < 0.1 else f"{abs(difference):.1f}"  # noqa: PLR2004
+    return f"{size} points {'higher' if difference > 0 else 'lower'} than"
+
+
+def _uncertainty(result: PairedComparison, threshold: float) -> str:
+    match result.interval:
+        case NotEstimable(reason=reason):
+            return f"; how certain that is, is not estimable: {reason}."
+        case IntervalEstimate() as interval:
+            shown = f" ({percent(interval.confidence)} interval {interval_words(interval)})."
+            return shown + " " + _reading(interval, threshold)
+
+
+def _reading(interval: IntervalEstimate, threshold: float) -> str:
+    inside = {
+        "no difference": interval.low <= 0 <= interval.high,
+        f"a gain of {threshold:g} points": interval.low <= threshold <= interval.high,
+        f"a loss of {threshold:g} points": interval.low <= -threshold <= interval.high,
+    }
+    held = [name for name, holds in inside.items() if holds]
+    left = [name for name, holds in inside.items() if not holds]
+    if not left:
+        return f"The interval is compatible with {_listed(held)} alike."
+    if not held:
+        return f"The interval holds neither {_listed(left, 'nor')}."
+    return f"The interval holds {_listed(held)}, but not {_listed(left, 'or')}."
+
+
+def comparison_words(arm: str, control: str, result: PairedComparison) -> tuple[str, ...]:
+    """Small n, zero variance, missing pairs, and where the mean lies among the sign flips."""
+    found = []
+    if result.unpaired:
+        found.append(
+            f"{len(result.unpaired)} of {plural(result.tasks_planned, 'task')} cannot be paired, because "
+            f"{arm} or {control} has no run with a score: {', '.join(result.unpaired)}."
+        )
+    if result.missing_runs:
+        one = result.missing_runs == 1
+        found.append(
+            f"{plural(result.missing_runs, 'planned run')} of {arm} and {control} {'has' if one else 'have'} "
+            f"no score. With the worst and the best score in {'its' if one else 'their'} place the mean "
+            f"difference over all {plural(result.tasks_planned, 'task')} would be "
+            f"{signed_points(result.bounds.low)} or {signed_points(result.bounds.high)}."
+        )
+    if 0 < result.tasks_paired < FEW_TASKS:
+        found.append(
+            f"{plural(result.tasks_paired, 'paired task')}: too few for a claim (a primary study has at "
+            f"least {FEW_TASKS}), and an interval from so few can miss the truth more often than its nominal "
+            "confidence says."
+        )
+    found.extend(_interval_notes(result))
+    found.append(_sign_flip_words(result))
+    return tuple(found)
+
+
+def _interval_notes(result: PairedComparison) -> list[str]:
+    match result.interval:
+        case NotEstimable(reason=reason):
+            return [f"The interval is not estimable: {reason}."]
+        case IntervalEstimate() as interval:
+            if not interval.cut:
+                return []
+            if interval.high - interval.low >= WHOLE_RANGE:
+                return [
+                    "The interval spans all possible differences: so few tasks say nothing about the mean."
+                ]
+            return ["The interval reached beyond the possible differences and was cut there."]
+
+
+def _sign_flip_words(result: PairedComparison) -> str:
+    match result.sign_flip:
+        case NotEstimable(reason=reason):
+            return f"The sign-flip reference is not estimable: {reason}."
+        case SignFlipReference() as reference:
+            return (
+                f"Sign-flip reference: of all {reference.flips:,} ways to turn the signs of the "
+                f"{reference.differences} differences, a share of {reference.two_sided_share:.4g} gives a "
+                f"mean at least as far from zero; differences of these sizes could not give less than "
+                f"{reference.smallest_share:.4g}. It stands beside the interval and is no verdict."
+            )
+
+
+def _listed(names: list[str], word: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

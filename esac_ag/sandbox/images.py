@@ -1,0 +1,197 @@
+"""The agent and the grader image: built when their inputs changed, named by their inputs, known by content.
+
+A name such as `esac-ag/agent:0123456789ab` follows from `runner/` alone. The label `esac-ag.inputs` also
+covers the base's content, so an image on another base is built anew under the same name. The content digest
+(layer diff ids and configuration) is what manifests seal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from esac_ag.canonical import canonical_json, sha256_of
+from esac_ag.errors import InfrastructureFailure
+from esac_ag.record import Record
+from esac_ag.sandbox.contract import Engine
+from esac_ag.sandbox.image_base import (
+    BASE_LABEL,
+    INPUTS_LABEL,
+    KIND_LABEL,
+    BaseRecord,
+    BaseSource,
+    Progress,
+    base_record,
+    ensure_base,
+)
+from esac_ag.sandbox.image_definition import ImageDefinition, ImageKind, read_definition
+
+if TYPE_CHECKING:
+    from esac_ag.sandbox.docker import ImageStore
+    from esac_ag.sandbox.facts import ImageFacts
+
+LAYER_KINDS = (ImageKind.AGENT, ImageKind.GRADER)
+
+
+class ImageState(StrEnum):
+    """What a build did to an image, or what a listing says of it."""
+
+    BUILT = "built"
+    UNCHANGED = "unchanged"
+    """Nothing had changed, nothing was done."""
+    CURRENT = "current"
+    """Today's `runner/` calls for it."""
+    OLDER = "older"
+    """An earlier `runner/`, or another base, called for it."""
+
+
+class OurImage(Record):
+    """One of our images."""
+
+    kind: ImageKind
+    reference: str
+    """`repository:tag`, or the engine's id when newer builds took all names."""
+    digest: str
+    """`sha256:` content digest."""
+    inputs: str
+    """64 hexadecimal digits over all that it is made from."""
+    size_bytes: int
+    created: str
+    state: ImageState
+    made_from: BaseSource
+    packages: tuple[str, ...]
+    """`name=version` of all that is in it; empty for a base, whose images tell."""
+
+
+class ImageReport(Record):
+    """Our images, after a build or as they are."""
+
+    images: tuple[OurImage, ...]
+
+    def of(self, kind: ImageKind) -> OurImage:
+        """The first image of a kind."""
+        return next(image for image in self.images if image.kind is kind)
+
+
+def agent_reference(runner_dir: Path) -> str:
+    """Name of the agent image that today's `runner/` calls for, whether or not it exists."""
+    return read_definition(runner_dir).reference(ImageKind.AGENT)
+
+
+def grader_reference(runner_dir: Path) -> str:
+    """Name of the grader image that today's `runner/` calls for, whether or not it exists."""
+    return read_definition(runner_dir).reference(ImageKind.GRADER)
+
+
+def build_images(
+    store: ImageStore, engine: Engine, runner_dir: Path, *, base: str | None = None, progress: Progress
+) -> ImageReport:
+    """Build what is missing or changed of base, agent and grader image.
+
+    Args:
+        store: the engine's images.
+        engine: makes the container in which a new base's packages are listed.
+        runner_dir: the workspace's `runner/` folder.
+        base: `name@sha256:...` or `debian-packages`; None for the definition's choice.
+        progress: told each step that takes time.
+
+    Returns:
+        The agent and the grader image.
+
+    Raises:
+        InputRefused: the definition is wrong.
+        UsageError: the base is not pinned by digest.
+        ImageMissing: the base cannot be had.
+        InfrastructureFailure: a build failed.
+    """
+    definition = read_definition(runner_dir)
+    below = ensure_base(store, definition, base, progress)
+    work = _Work(store, engine, definition, progress)
+    return ImageReport(images=tuple(_ensure_layer(work, kind, below) for kind in LAYER_KINDS))
+
+
+def list_images(store: ImageStore, runner_dir: Path) -> ImageReport:
+    """All images of ours that the engine has, current ones first."""
+    definition = read_definition(runner_dir)
+    wanted = {definition.reference(kind) for kind in LAYER_KINDS}
+    found = store.list(KIND_LABEL)
+    tops = [facts for facts in found if not wanted.isdisjoint(facts.repo_tags)]
+    bases = {record.digest for facts in tops if (record := _base_of(facts))}
+    current = {facts.id for facts in found if facts in tops or facts.digest() in bases}
+    images = (
+        _described(facts, ImageState.CURRENT if facts.id in current else ImageState.OLDER) for facts in found
+    )
+    order = {ImageState.CURRENT: 0, ImageState.OLDER: 1}
+    known = filter(None, images)
+    return ImageReport(images=tuple(sorted(known, key=lambda i: (order[i.state], i.kind, i.reference))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    store: ImageStore
+    engine: Engine
+    definition: ImageDefinition
+    progress: Progress
+
+
+def _ensure_layer(work: _Work, kind: ImageKind, below: ImageFacts) -> OurImage:
+    reference = work.definition.reference(kind)
+    inputs = sha256_of({"definition": work.definition.digest(kind), "base": below.digest()})
+    found = work.store.inspect(reference)
+    if (
+        found
+        and found.labels.get(INPUTS_LABEL) == inputs
+        and (known := _described(found, ImageState.UNCHANGED))
+    ):
+        return known.model_copy(update={"reference": reference})
+    work.progress(f"building {reference}")
+    labels = {
+        INPUTS_LABEL: inputs,
+        KIND_LABEL: kind.value,
+        BASE_LABEL: canonical_json(base_record(work.engine, below)).decode(),
+    }
+    context = work.definition.layer_context(kind)
+    made = work.store.build(context, "Dockerfile", reference, labels, {"BASE": below.id})
+    known = _described(made, ImageState.BUILT)
+    if known is None:
+        raise InfrastructureFailure(
+            "The engine lost the labels of an image that it built.",
+            where=reference,
+            expected=", ".join(labels),
+            found=", ".join(made.labels),
+        )
+    return known.model_copy(update={"reference": reference})
+
+
+def _base_of(facts: ImageFacts) -> BaseRecord | None:
+    """The record of the base in an image's label; None for a base itself, or a label of another version."""
+    try:
+        return BaseRecord.model_validate_json(facts.labels.get(BASE_LABEL, ""))
+    except ValidationError:
+        return None
+
+
+def _described(facts: ImageFacts, state: ImageState) -> OurImage | None:
+    """An image by its labels; None when they are of another version."""
+    record = _base_of(facts)
+    try:
+        kind = ImageKind(facts.labels[KIND_LABEL])
+        inputs = facts.labels[INPUTS_LABEL]
+        source = record.made_from if record else BaseSource.model_validate_json(facts.labels[BASE_LABEL])
+    except (KeyError, ValueError):
+        return None
+    return OurImage(
+        kind=kind,
+        reference=facts.repo_tags[0] if facts.repo_tags else facts.id,
+        digest=facts.digest(),
+        inputs=inputs,
+        size_bytes=facts.size_bytes,
+        created=facts.created,
+        state=state,
+        made_from=source,
+        packages=record.packages if record else (),
+    )

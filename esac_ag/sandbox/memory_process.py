@@ -1,0 +1,126 @@
+"""What a program of the in-memory sandbox sees: its arguments, its files, its output, and the time."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from esac_ag.clock import Deadline
+from esac_ag.sandbox.memory_files import FakeFiles
+from esac_ag.sandbox.streams import CappedOutput
+
+ProgramExit = int
+"""An exit code."""
+
+
+class StopReason(Enum):
+    """Why a process goes no further."""
+
+    TIMED_OUT = auto()
+    FROZEN = auto()
+    CONTAINER_ENDED = auto()
+    OUT_OF_MEMORY = auto()
+
+
+class Stopped(BaseException):
+    """Unwinds a program that its sandbox stops; not an `Exception`, so that no program survives it."""
+
+    def __init__(self, reason: StopReason) -> None:
+        super().__init__(reason.name)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Switches:
+    """What stops the processes of one sandbox."""
+
+    changed: threading.Event = field(default_factory=threading.Event)
+    """Set with either of the others, to wake those who sleep."""
+    frozen: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def freeze(self) -> None:
+        """No process goes on."""
+        self.frozen.set()
+        self.changed.set()
+
+    def end(self) -> None:
+        """No process is left."""
+        self.ended.set()
+        self.changed.set()
+
+
+@dataclass(frozen=True, slots=True)
+class FakeProcess:
+    """A running program.
+
+    It is stopped at its next `check`, `write`, `sleep` or `allocate`; a program that does none of these
+    runs to its end whatever the deadline.
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    working_dir: str
+    uid: int
+    files: FakeFiles
+    deadline: Deadline
+    memory_bytes: int
+    output: CappedOutput
+    switches: Switches
+    programs: Callable[[Sequence[str]], Program | None]
+    """Finds a program for an argument list."""
+
+    def path(self, name: str) -> str:
+        """A name made absolute by the working directory."""
+        return posixpath.normpath(posixpath.join(self.working_dir, name))
+
+    def write(self, data: bytes | str) -> None:
+        """Write to standard output."""
+        self.check()
+        self.output.add(data.encode() if isinstance(data, str) else data)
+
+    def sleep(self, duration_s: float) -> None:
+        """Let time pass."""
+        end = self.deadline.earlier(duration_s)
+        self.switches.changed.wait(end.remaining_s())
+        self.check()
+
+    def allocate(self, size_bytes: int) -> None:
+        """Use memory; beyond the limit the process is killed."""
+        self.check()
+        if size_bytes > self.memory_bytes:
+            raise Stopped(StopReason.OUT_OF_MEMORY)
+
+    def check(self) -> None:
+        """Go no further when the sandbox was frozen or ended, or the deadline has passed."""
+        if self.switches.ended.is_set():
+            raise Stopped(StopReason.CONTAINER_ENDED)
+        if self.switches.frozen.is_set():
+            # A frozen process is not told: whoever waits for it waits until the deadline.
+            ended = self.switches.ended.wait(self.deadline.remaining_s())
+            raise Stopped(StopReason.CONTAINER_ENDED if ended else StopReason.FROZEN)
+        if self.deadline.has_passed():
+            raise Stopped(StopReason.TIMED_OUT)
+
+    def run(self, argv: Sequence[str], output: CappedOutput | None = None) -> ProgramExit:
+        """Run another program to its end, with its output to the same place or another."""
+        program = self.programs(argv)
+        if program is None:
+            self.write(f"{argv[0]}: not found\n")
+            return 127
+        return replace(self, argv=tuple(argv), output=output or self.output).main(program)
+
+    def main(self, program: Program) -> ProgramExit:
+        """Run as a program; an error of the file system that it does not handle is its exit."""
+        try:
+            return program(self)
+        except OSError as error:
+            self.write(f"{self.argv[0]}: {os.fsdecode(error.filename or '')}: {error.strerror}\n")
+            return 1
+
+
+Program = Callable[[FakeProcess], ProgramExit]

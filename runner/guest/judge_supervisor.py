@@ -1,0 +1,352 @@
+"""The supervisor: starts and ends processes, keeps the time, and writes the result.
+
+It never loads the checks and never runs the submission. The grader's child asks for what it needs over
+a socket: `begin` and `end` of a check, `spawn`, `stop` and `write`. A message is one JSON object; file
+descriptors travel beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+import judge_grader
+from judge_files import Entry, read_tree, wipe, write_file, write_tree
+from judge_processes import (
+    GRADER,
+    SUBJECT,
+    JudgeBroken,
+    acting_as,
+    kill_session,
+    kill_subjects,
+    run_forked,
+    spawn_subject,
+)
+
+TYPE_CHECKING = False  # importing typing would cost as much as a check
+if TYPE_CHECKING:
+    from typing import Any
+
+MESSAGE_BYTES = 150_000
+"""Largest message on the socket; well below the kernel's limit for one packet."""
+GRACE_S = 2.0
+"""How long the grader may take to notice that a check's time is up before it is replaced."""
+REASON_CHARACTERS = 2_000
+
+
+SHARED_FOLDERS = ("/tmp", "/dev/shm", "/dev/mqueue", "/var/tmp")
+"""From these too the subject's files are removed after each check."""
+
+
+class Places:
+    """Folders of the container.
+
+    Attributes:
+        grade: the judge's volume.
+        work: the subject's working directory.
+        scratch: the subject's scratch folder.
+        home: HOME and TMPDIR of the subject's processes.
+        swept: folders from which the subject's files are removed after each check.
+    """
+
+    def __init__(
+        self, grade: str = "/grade", subject: str = "/subject", shared: tuple[str, ...] = SHARED_FOLDERS
+    ) -> None:
+        self.grade, self.subject = grade, subject
+        self.work, self.scratch, self.home = f"{subject}/work", f"{subject}/scratch", f"{subject}/home"
+        self.swept = (subject, *shared)
+
+
+class Running:
+    """The check that runs; `prepared` once there is a working copy."""
+
+    def __init__(self, check: str, since_s: float, until_s: float) -> None:
+        self.check, self.since_s, self.until_s = check, since_s, until_s
+        self.prepared = False
+
+
+class Supervisor:
+    """Grades one submission."""
+
+    def __init__(self, config: dict[str, Any], submission: list[Entry], places: Places) -> None:
+        self.config = config
+        self.places = places
+        self.submission = submission
+        self.timeouts_s = {check["id"]: float(check["timeout_s"]) for check in config["checks"]}
+        self.until_s = time.monotonic() + float(config["total_s"])
+        self.records: list[dict[str, Any]] = []
+        self.running: Running | None = None
+        self.done = False
+        self.link: socket.socket | None = None
+        self.grader = 0
+        self.grader_status: int | None = None
+        self.mains: set[int] = set()
+        self.woken = _wake_on_child()
+
+    # --- the course of a grading -------------------------------------------------------------
+
+    def grade(self) -> dict[str, Any]:
+        """Run every check; returns the result that is written."""
+        reason = None
+        try:
+            self._sweep()
+            while not self.done and self._remaining():
+                self._start_grader()
+                self._serve()
+            if self._remaining():
+                reason = "the grader ended before every check had its verdict"
+        except JudgeBroken as error:
+            reason = str(error)
+        return {
+            "format_version": 1,
+            "status": "graded" if reason is None else "invalid",
+            "invalid_reason": reason,
+            "checks": self.records,
+        }
+
+    def _remaining(self) -> list[str]:
+        return list(self.timeouts_s)[len(self.records) :]
+
+    def _start_grader(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.grader_status = None
+        self.grader = os.fork()
+        if self.grader == 0:
+            ours.close()
+            signal.set_wakeup_fd(-1)
+            judge_grader.run(theirs, self.config, self.places, self.submission, self._remaining())
+        theirs.close()
+        self.link = ours
+
+    def _serve(self) -> None:
+        """Answer the grader until it ends, is replaced, or the grading's time is up."""
+        assert self.link is not None  # noqa: S101  (set by _start_grader)
+        poll = select.poll()
+        poll.register(self.link, select.POLLIN)
+        poll.register(self.woken, select.POLLIN)
+        while True:
+            now = time.monotonic()
+            if now > self.until_s:
+                self._replace_grader("the grading's time was up")
+                while self._remaining():
+                    self._record(self._remaining()[0], "fail", "the grading's time was up", 0.0)
+                return
+            if self.running and now > self.running.until_s + GRACE_S:
+                self._replace_grader("its time was up")
+                return
+            ends_s = self.running.until_s + GRACE_S if self.running else self.until_s
+            ready = dict(poll.poll(max(1, int((min(ends_s, self.until_s) - now) * 1000) + 1)))
+            if self.woken in ready:
+                os.read(self.woken, 4096)
+                self._reap()
+            if self.link.fileno() in ready and not self._answer():
+                self._grader_ended()
+                return
+
+    def _replace_grader(self, reason: str) -> None:
+        os.kill(self.grader, signal.SIGKILL)
+        self._wait_for_grader()
+        if self.running:
+            self._end(self.running.check, "fail", reason)
+
+    def _grader_ended(self) -> None:
+        status = self._wait_for_grader()
+        kill_subjects(self._reap)
+        if not self.done or status != 0:
+            raise JudgeBroken(f"the grader's process ended early with status {status}")
+
+    def _wait_for_grader(self) -> int:
+        while self.grader_status is None:
+            self._reap(block=True)
+        assert self.link is not None  # noqa: S101
+        self.link.close()
+        return self.grader_status
+
+    # --- requests ----------------------------------------------------------------------------
+
+    def _answer(self) -> bool:
+        """Take one message; False when the grader's end is closed."""
+        assert self.link is not None  # noqa: S101
+        data, fds, _, _ = socket.recv_fds(self.link, MESSAGE_BYTES, 8)
+        if not data:
+            return False
+        try:
+            message = json.loads(data)
+            handler = getattr(self, "_on_" + message["op"])
+            self._tell({"reply": message["number"], **handler(message, fds)})
+        finally:
+            for fd in fds:
+                os.close(fd)
+        return True
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        assert self.link is not None  # noqa: S101
+        try:  # noqa: SIM105  (importing contextlib would cost as much as a check)
+            self.link.send(json.dumps(message).encode())
+        except OSError:
+            pass  # the grader is gone, which _serve notices
+
+    def _on_begin(self, message: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        check = message["check"]
+        if self.running or self._remaining()[:1] != [check]:
+            raise JudgeBroken(f"check {check} began out of turn")
+        now = time.monotonic()
+        self.running = Running(check, now, now + self.timeouts_s[check])
+        return {}
+
+    def _on_end(self, message: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        self._end(message["check"], message["verdict"], message["reason"])
+        return {}
+
+    def _on_broken(self, message: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        kill_subjects(self._reap)
+        raise JudgeBroken(_printable(message["reason"])[:REASON_CHARACTERS])
+
+    def _on_done(self, _message: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        self.done = not self._remaining()
+        return {}
+
+    def _on_spawn(self, message: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        fault = self._prepare()
+        if fault:
+            return {"fault": fault}
+        environment = {
+            "HOME": self.places.home,
+            "TMPDIR": self.places.home,
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **message["environment"],
+        }
+        try:
+            pid = spawn_subject(
+                message["argv"], environment, self.places.work, fds, self.config["file_bytes"]
+            )
+        except OSError as error:
+            return {"fault": f"no process can be made: {error.strerror}"}
+        self.mains.add(pid)
+        return {"pid": pid}
+
+    def _on_stop(self, message: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        if message["pid"] in self.mains:
+            kill_session(message["pid"])
+        return {}
+
+    def _on_write(self, message: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        fault = self._prepare() or run_forked(SUBJECT, lambda: write_file(message["path"], fds[0]))
+        return {"fault": fault}
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def _prepare(self) -> str | None:
+        """Make the check's working copy and folders; returns what went wrong."""
+        if self.running is None:
+            raise JudgeBroken("the grader asked for a process outside of any check")
+        if self.running.prepared:
+            return None
+        fault = run_forked(SUBJECT, self._make_copy)
+        self.running.prepared = True
+        return fault and f"no working copy can be made: {fault}"
+
+    def _make_copy(self) -> None:
+        write_tree(self.places.work, self.submission)
+        os.mkdir(self.places.scratch, 0o755)
+        os.mkdir(self.places.home, 0o700)
+
+    def _end(self, check: str, verdict: str, reason: str) -> None:
+        running = self.running
+        if running is None or running.check != check or verdict not in ("pass", "fail"):
+            raise JudgeBroken(f"check {check} ended out of turn")
+        now = time.monotonic()
+        if verdict == "pass" and now > running.until_s:
+            verdict, reason = "fail", "its time was up"
+        self._clear()
+        self.running = None
+        self._record(check, verdict, reason, now - running.since_s)
+
+    def _record(self, check: str, verdict: str, reason: str, duration_s: float) -> None:
+        reason = _printable(reason)[:REASON_CHARACTERS]
+        record = {"id": check, "verdict": verdict, "reason": reason, "duration_s": round(duration_s, 4)}
+        self.records.append(record)
+        print(f"{check}: {verdict}", ascii(reason) if reason else "", flush=True)
+
+    def _clear(self) -> None:
+        """End whatever the check left: processes first, then files."""
+        if self.running is None or not self.running.prepared:
+            return
+        kill_subjects(self._reap)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        fault = run_forked(SUBJECT, self._wipe_all)
+        if fault:
+            raise JudgeBroken(f"the subject's files cannot be removed: {fault}")
+
+    def _wipe_all(self) -> None:
+        for folder in self.places.swept:
+            if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+                wipe(folder)
+
+    def _reap(self, *, block: bool = False) -> None:
+        """Collect ended processes; the grader is told of those that it asked for."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, 0 if block else os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            block = False
+            if pid == self.grader:
+                self.grader_status = status
+            elif pid in self.mains:
+                self.mains.discard(pid)
+                code = os.waitstatus_to_exitcode(status)
+                self._tell({"ended": pid, "code": code if code >= 0 else None})
+
+
+def _printable(text: str) -> str:
+    """Text that any reader can show: what a submission made of it is escaped."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
+
+
+def _wake_on_child() -> int:
+    """A pipe that becomes readable when a child ends."""
+    readable, writable = os.pipe()
+    os.set_blocking(readable, False)
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    # Process 1 ignores signals that it does not handle, and a container should stop at once.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+    return readable
+
+
+def supervise(places: Places) -> dict[str, Any]:
+    """Grade what lies in the places and write the result; returns it."""
+    with acting_as(GRADER):
+        with open(places.grade + "/judge.json", encoding="utf-8") as file:
+            config = json.load(file)
+        submission = read_tree(places.grade + "/submission")
+    result = Supervisor(config, submission, places).grade()
+    if result["invalid_reason"]:
+        print("invalid:", ascii(result["invalid_reason"]), flush=True)
+    with acting_as(GRADER), open(places.grade + "/out/result.json", "x", encoding="utf-8") as file:
+        json.dump(result, file)
+    return result
+
+
+def main(_arguments: list[str]) -> int:
+    """Run as the container's first process; the exit code only says whether a result was written."""
+    os.umask(0o022)
+    supervise(Places())
+    sys.stdout.flush()
+    return 0

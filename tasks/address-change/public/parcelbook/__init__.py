@@ -1,0 +1,1 @@
+"""Customer directory of a small mail-order shop."""

@@ -1,0 +1,7 @@
+"""`python3 -m parcelbook`."""
+
+import sys
+
+from parcelbook.cli import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""Depot: a shared folder of documents that keeps every version ever uploaded."""

@@ -1,0 +1,47 @@
+"""Fixtures of all tests: the real engine, and the image that agents run in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from esac_ag.clock import opaque_id
+from esac_ag.errors import EngineUnavailable
+from esac_ag.sandbox.docker import DockerEngine, ImageStore, connect
+from esac_ag.sandbox.image_definition import ImageKind
+from esac_ag.sandbox.images import build_images
+
+RUNNER = Path(__file__).resolve().parent.parent / "runner"
+
+
+@pytest.fixture(scope="session")
+def docker_workspace() -> str:
+    """The label of all that this test session makes."""
+    return f"tests-{opaque_id()}"
+
+
+@pytest.fixture(scope="session")
+def docker_engine(docker_workspace: str) -> Iterator[DockerEngine]:
+    """The real engine; a missing one is a failure. Nothing may be left behind at the end."""
+    try:
+        client = connect()
+    except EngineUnavailable as error:
+        pytest.fail(f"Docker tests need an engine, and none answers: {error}")
+    engine = DockerEngine(docker_workspace, client=client)
+    yield engine
+    left = engine.clean(docker_workspace)
+    engine.close()
+    assert left == ()
+
+
+@pytest.fixture(scope="session")
+def agent_image(docker_engine: DockerEngine) -> str:
+    """Reference of the agent image that today's `runner/` calls for, built if it is missing."""
+    store = ImageStore()
+    try:
+        report = build_images(store, docker_engine, RUNNER, progress=lambda _: None)
+    finally:
+        store.close()
+    return report.of(ImageKind.AGENT).reference

@@ -1,0 +1,1 @@
+"""Tests without input and output."""

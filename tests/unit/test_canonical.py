@@ -1,0 +1,80 @@
+"""Digests: the same everywhere, different for different things."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esac_ag.canonical import (
+    HashRule,
+    JsonRefused,
+    canonical_json,
+    file_sha256,
+    hash_rule,
+    loads_strict,
+    sha256_of,
+    tree_sha256,
+)
+from esac_ag.tree import FileTree, RegularFile
+
+
+def test_line_ends_of_text_do_not_change_its_hash() -> None:
+    """A checkout on another platform hashes the same."""
+    assert (
+        file_sha256(b"a\r\nb\rc\n") == file_sha256(b"a\nb\nc\n") == hashlib.sha256(b"a\nb\nc\n").hexdigest()
+    )
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\r\n", b"a\x00b\r\n"])
+def test_bytes_that_are_no_text_hash_raw(data: bytes) -> None:
+    """Not UTF-8, or holding NUL: line ends are data."""
+    assert hash_rule(data) is HashRule.RAW
+    assert file_sha256(data) == hashlib.sha256(data).hexdigest()
+
+
+def test_the_tree_hash_is_the_one_of_version_one() -> None:
+    """Records are path NUL hash, joined by LF, sorted by the components of the path."""
+    one, two = file_sha256(b"1"), file_sha256(b"2")
+    expected = hashlib.sha256(f"a/b\0{one}\na.b\0{two}".encode()).hexdigest()
+    assert tree_sha256([("a.b", two), ("a/b", one)]) == expected
+
+
+def test_caches_are_no_part_of_a_tree() -> None:
+    """Running the tests does not change a snapshot's hash."""
+    clean = FileTree.of_text({"a.py": "1"})
+    dirty = clean.merged(
+        FileTree(
+            {
+                b"__pycache__/a.pyc": RegularFile(b"x"),
+                b"sub/.pytest_cache/v": RegularFile(b"x"),
+                b"b.pyo": RegularFile(b"x"),
+            }
+        )
+    )
+    assert clean.sha256() == dirty.sha256()
+    assert clean.exact_sha256() != dirty.exact_sha256()
+
+
+@given(st.dictionaries(st.text("ab/c", min_size=1), st.binary(max_size=8), max_size=6))
+def test_the_order_of_files_does_not_change_a_hash(files: dict[str, bytes]) -> None:
+    """Directories list in any order."""
+    nodes = {path.encode(): RegularFile(data) for path, data in files.items()}
+    reversed_nodes = dict(reversed(list(nodes.items())))
+    assert FileTree(nodes).sha256() == FileTree(reversed_nodes).sha256()
+    assert FileTree(nodes).exact_sha256() == FileTree(reversed_nodes).exact_sha256()
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '{"b": {"a": 1, "a": 2}}', "[NaN]", "[Infinity]"])
+def test_ambiguous_json_is_refused(text: str) -> None:
+    """What lenient readers read differently is not read at all."""
+    with pytest.raises(JsonRefused):
+        loads_strict(text)
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
+    """RFC 8785 sorts them."""
+    assert sha256_of({"b": 1, "a": [1.0, "ä"]}) == sha256_of({"a": [1, "ä"], "b": 1})
+    assert canonical_json({"b": 1, "a": 2.5}) == b'{"a":2.5,"b":1}'

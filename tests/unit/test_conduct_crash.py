@@ -1,0 +1,79 @@
+"""SIGKILL at random moments of a study on the in-memory engine, again and again, until it is finished."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from esac_ag.attempt import GRADED_OUTCOMES, Cell
+from esac_ag.attempt.events import TailRecovered
+from esac_ag.clock import Seeds, sleep_s
+from esac_ag.conduct.audit import audit
+from esac_ag.ledger import read_lines, read_state
+from tests.builders_conduct import a_runnable_study, folder_of
+
+KILLS = 100
+CELLS = 24
+LONGEST_S = 0.30
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """A process that goes on with the study; open and at work when this returns."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.crashing_study", str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.slow
+def test_a_study_that_is_killed_again_and_again_loses_nothing_and_counts_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    """At 100 random moments: every cell once, the ledger verifies, and finished work is never redone."""
+    moments = Seeds("kills").stream("moments")
+    kills = 0
+    number = 0
+    while kills < KILLS:
+        number += 1
+        folder = tmp_path / f"study-{number}"
+        study = a_runnable_study(folder, repetitions=3)
+        ledger = folder_of(study).ledger
+        while kills < KILLS:
+            done_before = _counted(ledger)
+            process = start(folder)
+            sleep_s(moments.uniform(0, LONGEST_S))
+            process.kill()
+            output, _ = process.communicate()
+            kills += 1
+            assert _counted(ledger).items() >= done_before.items()
+            if "finished" in output:
+                break
+        with start(folder) as process:
+            output, _ = process.communicate()
+        assert output == "finished\n"
+        counted = Counter(_counted(ledger).keys())
+        assert len(counted) == CELLS
+        assert set(counted.values()) == {1}
+        found = audit(folder_of(study).path)
+        known = {f"attempts/{name}" for name in read_state(ledger).attempts}
+        assert [item for item in found.findings if item.where not in known] == []
+        assert found.cells_done == CELLS
+        lines, torn = read_lines(ledger)
+        assert torn == b""
+        for line in lines:
+            if isinstance(line.body, TailRecovered):
+                assert (ledger.parent / line.body.file).stat().st_size == line.body.size_bytes
+
+
+def _counted(ledger: Path) -> dict[Cell, str]:
+    """The attempt that counts for each cell, by the whole lines of the ledger."""
+    if not ledger.exists():
+        return {}
+    attempts = read_state(ledger).attempts.values()
+    return {attempt.cell: attempt.attempt_id for attempt in attempts if attempt.outcome in GRADED_OUTCOMES}
