@@ -268,6 +268,10 @@ class AnsweringSandbox:
         """Remove nothing."""
 
 
+OBEDIENT = ("sh", "-c", "trap 'exit 0' TERM; sleep infinity & wait")
+"""A first process for real containers that ends on SIGTERM; `sleep` alone, as the first, does not."""
+
+
 def an_agent_spec(image: str = "any:1", **changes: object) -> SandboxSpec:
     """A container as agents act in: HOME and workspace in one memory volume."""
     agent: dict[str, object] = {
@@ -308,8 +312,8 @@ def _patcher(process: FakeProcess) -> int:
     return 0
 
 
-AGENT_PROGRAMS: Mapping[str | tuple[str, ...], Program] = {
-    "timeout": _timeout,
+AGENT_PROGRAMS: Mapping[tuple[str, ...], Program] = {
+    ("timeout",): _timeout,
     ("bash", "-c", WRITER): _writer,
     ("bash", "-c", PATCHER): _patcher,
 }

@@ -1,4 +1,6 @@
-"""Runs a study on the in-memory engine in a process of its own, to be killed: `python -m tests.crashing_study FOLDER`.
+"""Runs a study on the in-memory engine in a process of its own, to be killed.
+
+Usage: `python -m tests.crashing_study FOLDER`.
 
 Prints `ready` once the study is open, and `finished` when every cell is done.
 """

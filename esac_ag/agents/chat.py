@@ -10,7 +10,8 @@ from pydantic import JsonValue
 from esac_ag import clock
 from esac_ag.agents.chat_client import ChatClient, Patience
 from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Equipment
-from esac_ag.agents.conversation import Conversation, Ending
+from esac_ag.agents.conversation import Conversation
+from esac_ag.agents.endings import Ending
 from esac_ag.agents.instructions import SYSTEM_MESSAGE_PLACE, equipment, placement, system_message
 from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, loaded_instructions
 from esac_ag.agents.metering import Meter

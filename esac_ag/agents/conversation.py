@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 from pydantic import JsonValue
 
 from esac_ag.agents.chat_client import Answered, Cancelled, ChatClient, GivenUp, OutOfTime
 from esac_ag.agents.contract import Assignment
-from esac_ag.agents.failures import Consequence, Failure
+from esac_ag.agents.endings import Ending, after_command, after_failure, at_limit, cancelled, out_of_time
 from esac_ag.agents.loaded import SeenRequest
+from esac_ag.agents.messages import assistant_message, raw_arguments, text_of
 from esac_ag.agents.metering import Meter
 from esac_ag.agents.recorder import Recorder
 from esac_ag.agents.replies import Reply, ToolCall
 from esac_ag.agents.tools import Misuse, Submit, Toolbox, ToolResult, arguments_of, read_call
 from esac_ag.attempt import LimitKind, Outcome
 from esac_ag.canonical import canonical_json, sha256_of_bytes
-from esac_ag.sandbox.contract import Termination
 from esac_ag.transcript import EntryKind
 
 NUDGE = "Go on with the tools, or call `submit` when the work is done."
@@ -28,16 +25,6 @@ CUT_OFF = "Your reply reached the output limit and was cut off. Go on, in shorte
 MOST_CUT_OFF = 3
 """Replies in a row that are cut off without a call before the attempt ends."""
 LOGGED_REPLY_BYTES = 1_000_000
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How the loop ended."""
-
-    outcome: Outcome
-    reason: str
-    limit: LimitKind | None = None
 
 
 class Conversation:
@@ -81,7 +68,7 @@ class Conversation:
 
     def requests(self) -> Iterator[SeenRequest]:
         """Every request that was sent, with all text in its messages."""
-        texts = [_text_of(message) for message in self._messages]
+        texts = [text_of(message) for message in self._messages]
         for number, (digest, messages) in enumerate(self._sent, start=1):
             yield SeenRequest(number, digest, "\n".join(texts[:messages]))
 
@@ -96,11 +83,11 @@ class Conversation:
                 self._recorder.log({"reply": len(self._sent), "body": shown})
                 return self._take(reply, digest)
             case GivenUp(failure=failure, attempts=attempts):
-                return _ending_of(failure, attempts)
+                return after_failure(failure, attempts)
             case OutOfTime():
-                return _out_of_time()
+                return out_of_time()
             case Cancelled():
-                return _cancelled()
+                return cancelled()
             case _:
                 assert_never(answer)
 
@@ -122,7 +109,7 @@ class Conversation:
         asked = str(self._fixed["model"])
         if self._meter.turns == 1 and reply.model not in {"", asked}:
             self._recorder.notice(f"asked for model {asked}, answered by {reply.model[:200]}")
-        self._messages.append(_assistant_message(reply))
+        self._messages.append(assistant_message(reply))
         if reply.finish_reason == "content_filter":
             return Ending(Outcome.COMPLETED, "The provider's content filter stopped the model's reply")
         if reply.refusal and not reply.calls:
@@ -133,7 +120,7 @@ class Conversation:
         if reply.finish_reason == "length":
             self._cut_off += 1
             if self._cut_off >= MOST_CUT_OFF:
-                return _limit(LimitKind.OUTPUT_TOKENS, f"{MOST_CUT_OFF} replies in a row were cut off")
+                return at_limit(LimitKind.OUTPUT_TOKENS, f"{MOST_CUT_OFF} replies in a row were cut off")
             self._say(CUT_OFF)
             return None
         self._idle += 1
@@ -159,9 +146,9 @@ class Conversation:
         if ending := self._stopped():
             return ending
         if not isinstance(wanted, Submit) and self._meter.tool_calls_used_up():
-            return _limit(LimitKind.TOOL_CALLS, "the tool calls were used up")
+            return at_limit(LimitKind.TOOL_CALLS, "the tool calls were used up")
         self._meter.tool_calls += 1
-        arguments = arguments_of(call) if not isinstance(wanted, Misuse) else {"raw": _raw(call)}
+        arguments = arguments_of(call) if not isinstance(wanted, Misuse) else {"raw": raw_arguments(call)}
         self._recorder.entry(
             EntryKind.TOOL_CALL, call_id=call.call_id, tool=call.name[:200], arguments=arguments
         )
@@ -169,10 +156,10 @@ class Conversation:
         self._answer(call, result)
         if result.submitted is not None:
             return Ending(Outcome.COMPLETED, "The model submitted its work")
-        if ending := _ending_of_command(result.termination):
+        if ending := after_command(result.termination):
             return ending
         if self._toolbox.shell.output_used_up:
-            return _limit(LimitKind.OUTPUT, "the commands' output used up its budget")
+            return at_limit(LimitKind.OUTPUT, "the commands' output used up its budget")
         return None
 
     def _answer(self, call: ToolCall, result: ToolResult) -> None:
@@ -188,15 +175,15 @@ class Conversation:
 
     def _stopped(self) -> Ending | None:
         if self._assignment.cancelled():
-            return _cancelled()
-        return _out_of_time() if self._assignment.deadline.has_passed() else None
+            return cancelled()
+        return out_of_time() if self._assignment.deadline.has_passed() else None
 
     def _no_further_call(self) -> Ending | None:
         """Why the model is not asked again."""
         if ending := self._stopped():
             return ending
         if kind := self._meter.used_up():
-            return _limit(kind, "the budget was used up")
+            return at_limit(kind, "the budget was used up")
         if kind := self._meter.unmetered():
             return Ending(
                 Outcome.INFRA,
@@ -204,90 +191,3 @@ class Conversation:
                 "use an endpoint that reports usage, or a manifest without this limit",
             )
         return None
-
-
-def _ending_of(failure: Failure, attempts: int) -> Ending:
-    told = f"{failure.kind.value} after {attempts} attempt(s): {failure.detail}"
-    match failure.consequence:
-        case Consequence.RETRY | Consequence.INFRA:
-            return Ending(Outcome.INFRA, f"The model endpoint failed, {told}; {failure.remedy}")
-        case Consequence.LIMIT:
-            return _limit(
-                LimitKind.INPUT_TOKENS, "the conversation no longer fits the model's context window"
-            )
-        case Consequence.SCORED:
-            return Ending(Outcome.COMPLETED, f"The provider refused the conversation ({told})")
-        case _:
-            assert_never(failure.consequence)
-
-
-def _ending_of_command(termination: Termination) -> Ending | None:
-    """Why no further command can follow; what killed a single process is the model's to deal with."""
-    match termination:
-        case Termination.EXITED | Termination.OUT_OF_MEMORY:
-            return None
-        case Termination.TIMED_OUT:
-            return _out_of_time()
-        case Termination.CONTAINER_ENDED:
-            return Ending(Outcome.AGENT_ERROR, "A command of the model ended the container")
-        case _:
-            assert_never(termination)
-
-
-def _limit(kind: LimitKind, why: str) -> Ending:
-    return Ending(Outcome.LIMIT, f"Limit {kind.value}: {why}", kind)
-
-
-def _out_of_time() -> Ending:
-    return _limit(LimitKind.WALL_CLOCK, "the time was used up")
-
-
-def _cancelled() -> Ending:
-    return Ending(Outcome.CANCELLED, "The study was stopped")
-
-
-def _assistant_message(reply: Reply) -> JsonValue:
-    """The reply as it is sent back, in a form that every endpoint takes.
-
-    Arguments that are no JSON object and names that are no names go back as `{}` and `invalid`, because
-    some servers refuse a conversation that holds them; the tool's answer tells the model what was wrong.
-    """
-    message: dict[str, JsonValue] = {"role": "assistant", "content": reply.text or reply.refusal}
-    if reply.calls:
-        message["tool_calls"] = [
-            {
-                "id": call.call_id,
-                "type": "function",
-                "function": {
-                    "name": call.name if _TOOL_NAME.fullmatch(call.name) else "invalid",
-                    "arguments": _sendable_arguments(call),
-                },
-            }
-            for call in reply.calls
-        ]
-    return message
-
-
-def _sendable_arguments(call: ToolCall) -> str:
-    arguments = arguments_of(call)
-    if arguments is None:
-        return "{}"
-    return call.arguments if isinstance(call.arguments, str) else json.dumps(arguments)
-
-
-def _raw(call: ToolCall) -> str:
-    raw = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
-    return raw[:2000]
-
-
-def _text_of(message: JsonValue) -> str:
-    """All strings of a message, one a line."""
-    match message:
-        case str():
-            return message
-        case list():
-            return "\n".join(map(_text_of, message))
-        case dict():
-            return "\n".join(map(_text_of, message.values()))
-        case _:
-            return ""

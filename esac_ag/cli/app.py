@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from esac_ag.cli.arm_commands import arm_app
+from esac_ag.cli.doctor_command import doctor
+from esac_ag.cli.images_commands import app as images_app
 from esac_ag.cli.place import (
     ConcurrencyOption,
     JsonOption,
@@ -34,6 +36,8 @@ app = typer.Typer(
 task_app = typer.Typer(help="Task packages: list, prove and seal them.", no_args_is_help=True)
 app.add_typer(task_app, name="task")
 app.add_typer(arm_app, name="arm")
+app.add_typer(images_app, name="images")
+app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
 

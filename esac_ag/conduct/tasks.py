@@ -159,12 +159,11 @@ def check_tasks(
                 "image": digest,
                 "runner": runner,
                 "limits": limits.model_dump(mode="json"),
-                "repeats": repeats,
             }
         )
         kept = workspace.root / ".esac-ag" / "proofs" / f"{task_id}-{key[:32]}.json"
         known = None if fresh else _kept(kept)
-        if known is not None:
+        if known is not None and known.repeats >= repeats:
             tell(f"{task_id}: proved before, of the same bytes")
             return known
         proof = prove(

@@ -154,7 +154,9 @@ def _judge_inventory(
         elif actual != item.get("sha256"):
             what = f"The hash of {path} differs."
             remedy = "Restore the frozen file, or freeze the bundle again under a new study id."
-            out.error((*here, "sha256"), "hash-mismatch", what, shown(item.get("sha256")), actual, remedy)
+            out.error(
+                (*here, "sha256"), "hash-mismatch", what, shown(item.get("sha256")), shown(actual), remedy
+            )
     return named
 
 

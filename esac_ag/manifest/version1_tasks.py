@@ -73,7 +73,7 @@ def _judge_tree(
         if value != actual:
             what = "The snapshot's tree hash differs."
             remedy = "Restore the frozen snapshot, or seal the task again under a new study id."
-            place.error(path, "tree-mismatch", what, shown(value), actual, remedy)
+            place.error(path, "tree-mismatch", what, shown(value), shown(actual), remedy)
 
 
 def _judge_grader_id(

@@ -166,6 +166,14 @@ def _refuse_unless_fitting(tree: FileTree, kind: ArmKind, source: Path) -> None:
 
 
 def _lay_down(tree: FileTree, folder: Path) -> bool:
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InputRefused(
+            "The place is taken by something that is no folder.",
+            where=shown_text(str(folder)),
+            expected="a bundle's folder, or nothing",
+            found="a file or a link",
+            remedy="Choose another --id or --output.",
+        )
     if folder.is_dir():
         # Everything counts here, caches too: a sealed inventory lists every file of the bundle.
         unlike = (

@@ -54,9 +54,9 @@ def _version(data: JsonValue) -> int | None:
 
 
 def _workspace_of(path: Path) -> Workspace | None:
-    for start in (path.resolve().parent, Path.cwd()):
+    for start in (path.resolve().parent, None):
         try:
             return Workspace.find(start=start)
-        except UsageError:
+        except (UsageError, FileNotFoundError):  # none there, or the current folder itself is gone
             continue
     return None

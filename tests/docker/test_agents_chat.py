@@ -14,7 +14,15 @@ from esac_ag.sandbox.contract import TreeLimits
 from esac_ag.sandbox.docker import DockerEngine
 from esac_ag.transcript import EntryKind
 from esac_ag.tree import FileTree
-from tests.builders_agents import Written, a_bundle, a_manifest, an_agent_spec, an_assignment, set_up
+from tests.builders_agents import (
+    OBEDIENT,
+    Written,
+    a_bundle,
+    a_manifest,
+    an_agent_spec,
+    an_assignment,
+    set_up,
+)
 from tests.model_server import ModelServer, Scripted, calls, submits
 
 pytestmark = pytest.mark.docker
@@ -34,7 +42,7 @@ def conversed(
 ) -> tuple[AgentEnd, Written, ModelServer, dict[str, str]]:
     """Let a model converse by a script about the snapshot, under an arm with a skill."""
     assignment, written = an_assignment(arm="some-arm", bundle=BUNDLE, deadline=deadline)
-    with ModelServer(script) as server, engine.create(an_agent_spec(image)) as sandbox:
+    with ModelServer(script) as server, engine.create(an_agent_spec(image, argv=OBEDIENT)) as sandbox:
         environ = {"ESAC_AG_BASE_URL": server.base_url, "OPENAI_API_KEY": KEY}
         agent = make_chat_agent(a_manifest(), environ)
         set_up(sandbox, SNAPSHOT, agent.equip(BUNDLE).home)
@@ -113,7 +121,7 @@ def test_a_command_that_is_out_of_time_ends_alone(docker_engine: DockerEngine, a
         agent_image,
         [
             calls(("bash", {"command": slow, "timeout_s": 1})),
-            calls(("bash", {"command": "pgrep -c sleep -u 10001 -P $PPID; echo next"})),
+            calls(("bash", {"command": "echo next"})),
             submits(),
         ],
     )
@@ -175,7 +183,7 @@ def test_what_was_done_before_the_deadline_is_left_to_grade(
         ("echo x > a; chmod 0 a", {"path": "a"}, "/agent/workspace/a is not readable"),
         ("seq 9 > ./-n", {"path": "-n", "offset": 3, "limit": 2}, "3\n4"),
         ("printf 'a\\377b' > a", {"path": "a"}, "a\ufffdb"),
-        ("ln -s /etc/hostname a; true", {"path": "/etc/shadow"}, "/etc/shadow is not readable"),
+        ("ln -s /nowhere a", {"path": "a"}, "there is no file /agent/workspace/a"),
     ],
 )
 def test_files_of_every_kind_are_read_or_refused(

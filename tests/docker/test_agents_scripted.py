@@ -16,7 +16,7 @@ from esac_ag.sandbox.contract import TreeLimits
 from esac_ag.sandbox.docker import DockerEngine
 from esac_ag.transcript import EntryKind
 from esac_ag.tree import FileTree
-from tests.builders_agents import Written, an_agent_spec, an_assignment, set_up
+from tests.builders_agents import OBEDIENT, Written, an_agent_spec, an_assignment, set_up
 
 pytestmark = pytest.mark.docker
 
@@ -43,7 +43,7 @@ def played(
         json.dumps({"format_version": 1, "tasks": {"*": {"plays": {"p": actions}}}}).encode()
     )
     assignment, written = an_assignment(deadline=deadline)
-    with engine.create(an_agent_spec(image)) as sandbox:
+    with engine.create(an_agent_spec(image, argv=OBEDIENT)) as sandbox:
         set_up(sandbox, SNAPSHOT)
         end = ScriptedAgent(book).act(sandbox, assignment)
         tree = sandbox.get(AGENT_WORKSPACE, TreeLimits()).tree
@@ -59,15 +59,13 @@ def test_a_play_changes_the_workspace_by_real_commands(docker_engine: DockerEngi
         {"do": "apply_patch", "patch": BIG_PATCH},
         {"do": "write_file", "path": "docs/it's new.md", "text": "Größe\n"},
         {"do": "delete", "path": "old.txt"},
-        {"do": "run", "argv": ["python3", "-c", "import calc; print(calc.add(2, 3)); raise SystemExit(4)"]},
+        {"do": "run", "argv": ["python3", "-Bc", "import calc; print(calc.add(2, 3)); raise SystemExit(4)"]},
         {"do": "sleep", "duration_s": 0.01},
     )
     assert end.outcome is Outcome.COMPLETED, written.everything()[-2000:]
     assert files.pop("calc.py") == SNAPSHOT.files()[b"calc.py"].data.decode().replace("-", "+")
     assert files.pop("big.txt") == BIG_FILE
-    assert {name: text for name, text in files.items() if "__pycache__" not in name} == {
-        "docs/it's new.md": "Größe\n"
-    }
+    assert files == {"docs/it's new.md": "Größe\n"}
     results = written.of_kind(EntryKind.TOOL_RESULT)
     assert (results[4].text, results[4].exit_code) == ("5\n", 4)
     assert end.costs.tool_calls == 6

@@ -28,7 +28,8 @@ def after(subject):
     source = '''
 def main(args):
     import glob, os, subprocess
-    mine = [p for p in os.listdir("/proc") if p.isdecimal() and os.stat("/proc/" + p).st_uid == os.getuid()]
+    pids = [p for p in os.listdir("/proc") if p.isdecimal()]
+    mine = [p for p in pids if os.stat("/proc/" + p).st_uid == os.getuid()]
     shared = [f for d in ("/tmp", "/dev/shm", "/var/tmp", os.environ["HOME"], args) for f in os.listdir(d)]
     with open("big", "wb") as file:
         file.write(bytes(8_000_000))
@@ -47,7 +48,8 @@ ATTACKS = {
     ),
     "threads": (
         "import threading, time\nwhile True:\n    try:\n"
-        "        threading.Thread(target=time.sleep, args=(99,)).start()\n    except RuntimeError:\n        pass\n"
+        "        threading.Thread(target=time.sleep, args=(99,)).start()\n"
+        "    except RuntimeError:\n        pass\n"
     ),
     "two-gigabytes-of-output": (
         "import os\nline = b'x' * 65536\nfor _ in range(32768):\n    os.write(1, line)\n"
@@ -95,9 +97,8 @@ def test_an_exhausting_submission_fails_its_check_and_the_next_one_finds_a_clean
     grading = judge.grade(submission, checks=CHECKS, package=package)
 
     assert grading.status is GradingStatus.GRADED, grading.invalid_reason
-    assert verdicts(grading) == {"attacked": "fail", "attacked-command": "fail", "after": "pass"}, reasons(
-        grading
-    )
+    expected = {"attacked": "fail", "attacked-command": "fail", "after": "pass"}
+    assert verdicts(grading) == expected, reasons(grading)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak_kib < 32 * 1024
     assert judge.leftovers() == []
 
@@ -115,6 +116,4 @@ def test_a_daemon_that_outlives_its_call_is_gone_before_the_next_check() -> None
     package = a_package_of("attacked", "attacked-command", "after", timeout_s=6)
     submission = a_submission({"prices/total.py": daemon})
     grading = docker_judge().grade(submission, checks=CHECKS, package=package)
-    assert verdicts(grading) == {"attacked": "pass", "attacked-command": "pass", "after": "pass"}, reasons(
-        grading
-    )
+    assert grading.passed, reasons(grading)

@@ -48,7 +48,7 @@ ATTACKS: dict[str, dict[str, str]] = {
         "prices/total.py": (
             "import atexit, threading, time\n"
             "def rewrite():\n"
-            "    for path in ('/grade/out/result.json', '/grade/result.json', 'result.json', '/tmp/result.json'):\n"
+            "    for path in ('/grade/out/result.json', 'result.json', '/tmp/result.json'):\n"
             "        try:\n            open(path, 'w').write(RESULT)\n        except OSError:\n            pass\n"
             f"RESULT = {RESULT!r}\n"
             "atexit.register(rewrite)\nrewrite()\n"

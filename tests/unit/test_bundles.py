@@ -84,6 +84,12 @@ def swap(folder: Path) -> None:
     (folder / "references/more.md").write_bytes(one)
 
 
+def link_copy(folder: Path) -> None:
+    """Put a link to the same bytes elsewhere in a file's place."""
+    (folder / "SKILL.md").rename(folder.with_name("copy.md"))
+    (folder / "SKILL.md").symlink_to("../copy.md")
+
+
 SUBSTITUTIONS: dict[str, tuple[Callable[[Path], object], str]] = {
     "edit": (lambda f: write(f / "SKILL.md", "# other\n"), "edited: 'SKILL.md'"),
     "add": (lambda f: write(f / "new.md", "new\n"), "added: 'new.md'"),
@@ -93,11 +99,7 @@ SUBSTITUTIONS: dict[str, tuple[Callable[[Path], object], str]] = {
     "swap": (swap, "swapped: 'SKILL.md with references/more.md'"),
     "remove all": (lambda f: f.rename(f.with_name("gone")), "no bundle"),
     "replace by a link to a copy": (
-        lambda f: [
-            f.rename(f.with_name("real")),
-            (f / "x").parent.mkdir(),
-            (f / "SKILL.md").symlink_to("../real/SKILL.md"),
-        ],
+        link_copy,
         "a symbolic link leaves",
     ),
     "a pipe": (lambda f: os.mkfifo(f / "pipe"), "special file"),
@@ -179,6 +181,17 @@ def test_freezing_twice_changes_nothing_and_freezing_something_else_is_refused(
     assert refused.value.found == "edited: 'AGENTS.md'"
     assert (workspace.arms / "rules/AGENTS.md").read_text() == "One.\n"
     assert not [path for path in workspace.arms.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("nowhere")])
+def test_a_place_that_is_no_folder_is_left_alone(
+    workspace: Workspace, tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    """Neither a file nor a dangling link is replaced."""
+    make(workspace.arms / "rules")
+    with pytest.raises(InputRefused):
+        freeze_arm(write(tmp_path / "AGENTS.md", "One.\n"), "rules", workspace=workspace)
+    assert (workspace.arms / "rules").lstat().st_size < 10
 
 
 def test_freezing_a_bundle_in_its_place_takes_its_inventory(workspace: Workspace) -> None:
