@@ -1,11 +1,12 @@
 """What the harness adds to the bare engine: whole runs of ours against the SDK doing the same two containers.
 
-One process alternates both, so that a noisy machine meets both alike. Ours: verify the sealed bytes, an agent
-container with a scripted agent that does nothing, freeze, export, patch, archive, remove, a grader container with
-one check, strict parsing, and three fsynced ledger events. Bare: create, start, put, pause, get and remove of the
-same agent container, then create, put, start, wait, get and remove of the same grader container.
+One process alternates both, so that a noisy machine meets both alike. Ours: verify the sealed bytes, an
+agent container with a scripted agent that does nothing, freeze, export, patch, archive, remove, a grader
+container with one check, strict parsing, and three fsynced ledger events. Bare: create, start, put, pause,
+get and remove of the same agent container, then create, put, start, wait, get and remove of the same grader
+container.
 
-usage: python benchmarks/overhead.py [--pairs 12] [--batch 20] [--json]
+usage: python -m benchmarks.overhead [--pairs 12] [--batch 20] [--json]
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import os
 import resource
 import statistics
 import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import docker
 
 from benchmarks.noop_study import NoOpStudy
-from esac_ag.attempt import Cell
 
 MOST_RATIO = 1.5
 
@@ -46,7 +47,8 @@ class Bare:
     """The same two containers, by the SDK's low-level client and nothing else."""
 
     def __init__(self, study: NoOpStudy) -> None:
-        self._client = docker.APIClient(version="auto", timeout=120, max_pool_size=16)
+        # Some of the SDK's methods have no types.
+        self._client: Any = docker.APIClient(version="auto", timeout=120, max_pool_size=16)
         self._requests = study.container_requests()
         self._agent_files = tar_of(study.agent_files(), uid=10001)
         self._grader_files = study.grader_archive()
@@ -85,10 +87,10 @@ class Bare:
         self._client.close()
 
 
-def timed(action: object, *arguments: object) -> float:
+def timed(action: Callable[..., object], *arguments: object) -> float:
     """Seconds of one call."""
     started = time.perf_counter()
-    action(*arguments)  # type: ignore[operator]
+    action(*arguments)
     return time.perf_counter() - started
 
 
@@ -123,11 +125,11 @@ def one_at_a_time(study: NoOpStudy, bare: Bare, pairs: int) -> dict[str, float]:
     }
 
 
-def batch_s(work: object, items: list[Cell] | range, concurrency: int) -> float:
+def batch_s(work: Callable[[Any], object], items: Iterable[Any], concurrency: int) -> float:
     """Seconds until a batch is done, several at a time."""
     started = time.perf_counter()
     with ThreadPoolExecutor(concurrency) as pool:
-        list(pool.map(work, items))  # type: ignore[arg-type]
+        list(pool.map(work, items))
     return time.perf_counter() - started
 
 
@@ -154,13 +156,11 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=20)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    root = Path(os.environ.get("ESAC_AG_ROOT", Path(__file__).parent.parent))
-    with tempfile.TemporaryDirectory(prefix="esac-ag-bench-") as results:
-        with NoOpStudy(root, Path(results)) as study:
-            bare = Bare(study)
-            single = one_at_a_time(study, bare, options.pairs)
-            batch = several_at_once(study, bare, options.batch)
-            bare.close()
+    with tempfile.TemporaryDirectory(prefix="esac-ag-bench-") as folder, NoOpStudy(Path(folder)) as study:
+        bare = Bare(study)
+        single = one_at_a_time(study, bare, options.pairs)
+        batch = several_at_once(study, bare, options.batch)
+        bare.close()
     if options.json:
         print(json.dumps({"one_at_a_time": single, "several_at_once": batch}))
     else:

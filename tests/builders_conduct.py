@@ -29,7 +29,7 @@ BOOK = {
     "tasks": {
         "*": {
             "plays": {
-                "right": [{"do": "run", "argv": ["put", "fixed.txt"]}],
+                "right": [{"do": "run", "argv": ["touch", "fixed.txt"]}],
                 "wrong": [{"do": "say", "text": "done"}],
             }
         }
@@ -42,7 +42,7 @@ def bash(process: FakeProcess) -> int:
     return process.run(process.argv[WRAPPED_AFTER:])
 
 
-def put(process: FakeProcess) -> int:
+def touch(process: FakeProcess) -> int:
     """Write a file in the workspace."""
     process.files.write(process.path(process.argv[1]), b"fixed\n")
     return 0
@@ -66,7 +66,7 @@ def judge(process: FakeProcess) -> int:
     return 0
 
 
-PROGRAMS = {"bash -c": bash, "put": put, "python3 -I -S -B /esac/judge.py": judge}
+PROGRAMS = {"bash -c": bash, "touch": touch, "python3 -I -S -B /esac/judge.py": judge}
 
 
 @dataclass

@@ -20,6 +20,14 @@ from esac_ag.schedule import schedule_sha256
 
 IGNORED = {".git", ".pytest_cache", "__pycache__", "node_modules", "test-results"}
 GRADER_DIGEST = "ab" * 32
+CHECKS = """\
+from esac_checks import Subject, check, require
+
+
+@check("total")
+def total(subject: Subject) -> None:
+    require(subject.exists("fixed.txt"), "nothing was fixed")
+"""
 SKILL_TEXT = "---\nname: careful\ndescription: Be careful.\n---\n\n# Careful\n"
 
 
@@ -162,7 +170,7 @@ def a_task_with_grader(root: Path, task_id: str) -> None:
     home, private = root / "tasks" / task_id, root / "graders" / task_id
     write(home / "public" / "shop.py", f"NAME = '{task_id}'\n")
     write(home / "request.md", "The total is wrong. Please fix it.\n")
-    write(private / "checks.py", "# the hidden checks\n")
+    write(private / "checks.py", CHECKS)
     grader = {
         "format_version": 1,
         "task_id": task_id,

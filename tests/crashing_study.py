@@ -11,16 +11,16 @@ import sys
 from pathlib import Path
 
 from esac_ag.sandbox.memory_process import FakeProcess
-from tests.builders_conduct import bash, judge, opened_at, put, run_opened
+from tests.builders_conduct import bash, judge, opened_at, run_opened, touch
 
 PAUSE_S = 0.004
 """Long enough that a study lasts some tenths of a second and kills fall everywhere in it."""
 
 
-def slow_put(process: FakeProcess) -> int:
-    """As `put`, taking some time."""
+def slow_touch(process: FakeProcess) -> int:
+    """As `touch`, taking some time."""
     process.sleep(PAUSE_S)
-    return put(process)
+    return touch(process)
 
 
 def slow_judge(process: FakeProcess) -> int:
@@ -31,7 +31,7 @@ def slow_judge(process: FakeProcess) -> int:
 
 def main() -> None:
     """Go on with the study in the folder."""
-    programs = {"bash -c": bash, "put": slow_put, "python3 -I -S -B /esac/judge.py": slow_judge}
+    programs = {"bash -c": bash, "touch": slow_touch, "python3 -I -S -B /esac/judge.py": slow_judge}
     study = opened_at(Path(sys.argv[1]), programs)
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -44,11 +44,10 @@ def _priced(tokens: int | None, price: float | None) -> float | None:
     match tokens, price:
         case (None, None) | (0, _):
             return 0.0
-        case (None, _) | (_, None):
-            return None
         case int() as count, float() as per_million:
             return count * per_million
-    return None
+        case _:
+            return None
 
 
 class Meter:

@@ -23,7 +23,17 @@ PUBLIC_FOLDER = "/grade/work"
 
 _MIB = 1024 * 1024
 _MAX_FILES = 20_000
-_TMP_BYTES = 32 * _MIB
+_TMP_MIB = 32
+_SHARED_MIB = 64
+"""`/dev/shm`, as the engine mounts it."""
+_PROCESSES_MIB = 96
+"""Memory that files must leave to processes: memory file systems count as memory of the container, and
+were they alone able to fill it, the kernel would have only the judge left to kill."""
+
+
+def workspace_mib(limits: GraderLimits) -> int:
+    """Size of the subject's memory: what the limits say, as far as the container's memory can bear it."""
+    return min(limits.workspace_mib, max(8, limits.memory_mib - _TMP_MIB - _SHARED_MIB - _PROCESSES_MIB))
 
 
 def grader_spec(
@@ -48,12 +58,12 @@ def grader_spec(
         scratch=(
             ScratchMount(
                 path=SUBJECT_FOLDER,
-                size_bytes=limits.workspace_mib * _MIB,
+                size_bytes=workspace_mib(limits) * _MIB,
                 owner_uid=SUBJECT_UID,
                 mode=0o755,
                 max_files=_MAX_FILES,
             ),
-            ScratchMount(path="/tmp", size_bytes=_TMP_BYTES, max_files=_MAX_FILES),  # noqa: S108
+            ScratchMount(path="/tmp", size_bytes=_TMP_MIB * _MIB, max_files=_MAX_FILES),  # noqa: S108
         ),
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
@@ -75,7 +85,7 @@ def public_spec(*, image: str, limits: GraderLimits, study: str, attempt: str, c
         environment=(("PYTHONDONTWRITEBYTECODE", "1"),),
         working_dir=PUBLIC_FOLDER,
         volumes=(Volume(path=GRADE_FOLDER),),
-        scratch=(ScratchMount(path="/tmp", size_bytes=_TMP_BYTES, max_files=_MAX_FILES),),  # noqa: S108
+        scratch=(ScratchMount(path="/tmp", size_bytes=_TMP_MIB * _MIB, max_files=_MAX_FILES),),  # noqa: S108
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
         pids=limits.pids,

@@ -22,6 +22,10 @@ from esac_ag.tree import FileTree
 KILLED = 137
 """Exit code of what SIGKILL ended."""
 
+_END_LAG_S = 0.5
+"""Between the end of a command and the engine's note that its container ended with it."""
+_KILL_LAG_S = 5.0
+"""Between a kill by way of the engine and the end."""
 _REMOVALS = 20
 _REMOVAL_PAUSE_S = 0.02
 
@@ -178,7 +182,7 @@ class DockerSandbox:
         if exit_code is None:
             self.freeze()
             return Termination.TIMED_OUT, None
-        if exit_code == KILLED and self._has_ended():
+        if exit_code == KILLED and self._is_ending():
             return Termination.CONTAINER_ENDED, None
         return Termination.EXITED, exit_code
 
@@ -192,7 +196,7 @@ class DockerSandbox:
             end = follow(stream, output, deadline, self._has_ended)
         finally:
             stream.close()
-        ended = end is not StreamEnd.TIMED_OUT and poll_until(deadline, lambda: self._has_ended() or None)
+        ended = end is not StreamEnd.TIMED_OUT and poll_until(deadline, self._ended_or_none)
         if not ended:
             self.freeze()
         exit_code = self._calls.state(self._id).exit_code if ended else None
@@ -245,6 +249,16 @@ class DockerSandbox:
             self._killed_for_memory = self._killed_for_memory or kills > 0
             return kills > kills_before
         return exit_code in {None, KILLED} and self.out_of_memory()
+
+    def _is_ending(self) -> bool:
+        """Whether the container ended with what was killed in it, which the engine learns a moment later."""
+        if poll_until(Deadline.after_s(_END_LAG_S), self._ended_or_none):
+            return True
+        killed = "kill" in self._calls.events(self._id)
+        return killed and bool(poll_until(Deadline.after_s(_KILL_LAG_S), self._ended_or_none))
+
+    def _ended_or_none(self) -> bool | None:
+        return self._has_ended() or None
 
     def _has_ended(self) -> bool:
         """Whether the first process ended.

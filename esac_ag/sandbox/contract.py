@@ -233,7 +233,7 @@ class Engine(Protocol):
         """Studies of a workspace that still have containers or volumes, in order."""
 
     def leftovers(self, workspace: str, study: str | None = None) -> Iterator[str]:
-        """Descriptions of containers and volumes that a workspace, or one study of it, made and that still exist."""
+        """Descriptions of containers and volumes of a workspace, or of a study of it, that still exist."""
 
     def clean(self, workspace: str, study: str | None = None) -> tuple[str, ...]:
         """Remove what `leftovers` tells, and tell what was removed."""

@@ -7,6 +7,7 @@ What is pure lies beside it: `options.py` builds the engine's requests, `facts.p
 from __future__ import annotations
 
 import io
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -25,7 +26,7 @@ import urllib3.exceptions
 from pydantic import JsonValue
 
 from esac_ag.clock import now, opaque_id
-from esac_ag.errors import EngineUnavailable, ImageMissing, InfrastructureFailure, SandboxLost
+from esac_ag.errors import EngineUnavailable, HarnessError, ImageMissing, InfrastructureFailure, SandboxLost
 from esac_ag.sandbox.container import DockerSandbox
 from esac_ag.sandbox.contract import Sandbox, SandboxSpec
 from esac_ag.sandbox.facts import (
@@ -39,6 +40,8 @@ from esac_ag.sandbox.facts import (
 )
 from esac_ag.sandbox.options import LABEL_SANDBOX, LABEL_STUDY, LABEL_WORKSPACE, container_request
 from esac_ag.sandbox.streams import OutputStream
+
+DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 
 CALL_TIMEOUT_S = 120
 """Silence of the engine within one call; streams of output have deadlines of their own."""
@@ -67,24 +70,32 @@ def connect(timeout_s: float = CALL_TIMEOUT_S) -> docker.APIClient:
     Raises:
         EngineUnavailable: no engine answers.
     """
-    with translated("no Docker engine answers"):
-        settings = docker.utils.kwargs_from_env()
-        try:
-            client = docker.APIClient(
-                version="auto", timeout=round(timeout_s), max_pool_size=CONCURRENCY, **settings
-            )
-        except docker.errors.DockerException as error:
-            raise EngineUnavailable(
-                "No Docker engine answers.",
-                where=settings.get("base_url") or "the default socket",
-                found=str(error),
-                remedy=_ENGINE_REMEDY,
-            ) from error
+    settings = docker.utils.kwargs_from_env()
+    where = settings.get("base_url") or DEFAULT_ADDRESS
+    try:
+        _knock(where)
+        client = docker.APIClient(
+            version="auto", timeout=round(timeout_s), max_pool_size=CONCURRENCY, **settings
+        )
+    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
+        raise EngineUnavailable(
+            "No Docker engine answers.", where=where, found=str(error), remedy=_ENGINE_REMEDY
+        ) from error
     adapter = client.get_adapter(client.base_url)
     if isinstance(adapter, docker.transport.UnixHTTPAdapter):
         address = "http+unix://" + adapter.socket_path
+        adapter.close()
         client.mount("http+docker://", _OnePool(address, round(timeout_s), max_pool_size=CONCURRENCY))
     return client
+
+
+def _knock(address: str) -> None:
+    """Try a local socket first: the SDK leaves its own one open when nobody answers."""
+    if address.startswith(("unix://", "http+unix://")):
+        path = "/" + address.partition("://")[2].lstrip("/")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.settimeout(CALL_TIMEOUT_S)
+            probe.connect(path)
 
 
 @contextmanager
@@ -326,8 +337,12 @@ class DockerEngine:
         try:
             sandbox.make(container_request(spec, self._workspace, name, self._seccomp))
             yield sandbox
-        finally:
-            sandbox.remove()
+        except BaseException:
+            # The first error is the one that counts; what could not be removed is left to `clean`.
+            with suppress(HarnessError):
+                sandbox.remove()
+            raise
+        sandbox.remove()
 
     def image_digest(self, reference: str) -> str:
         """`sha256:` content digest of an image."""
@@ -362,7 +377,7 @@ class DockerEngine:
     def _found(
         self, workspace: str, study: str | None
     ) -> Iterator[tuple[Callable[[], object], str, dict[str, str]]]:
-        """Containers, then the volumes that are left once those are gone: how to remove each, and what it is."""
+        """Containers, then the volumes that are left without them: how to remove each, and what it is."""
         client = self._client
         label = f"{LABEL_WORKSPACE}={workspace}"
         wanted = {"label": [label] if study is None else [label, f"{LABEL_STUDY}={study}"]}

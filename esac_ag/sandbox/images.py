@@ -7,11 +7,14 @@ covers the base's content, so an image on another base is built anew under the s
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
 from pydantic import ValidationError
 
 from esac_ag.canonical import canonical_json, sha256_of
@@ -109,9 +112,11 @@ def build_images(
         InfrastructureFailure: a build failed.
     """
     definition = read_definition(runner_dir)
-    below = ensure_base(store, definition, base, progress)
-    work = _Work(store, engine, definition, progress)
-    return ImageReport(images=tuple(_ensure_layer(work, kind, below) for kind in LAYER_KINDS))
+    # Two commands that need the same images at once: the second waits and finds them.
+    with FileLock(Path(tempfile.gettempdir()) / f"esac-ag-images-{os.getuid()}.lock"):
+        below = ensure_base(store, definition, base, progress)
+        work = _Work(store, engine, definition, progress)
+        return ImageReport(images=tuple(_ensure_layer(work, kind, below) for kind in LAYER_KINDS))
 
 
 def list_images(store: ImageStore, runner_dir: Path) -> ImageReport:

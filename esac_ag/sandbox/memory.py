@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.errors import HarnessError, ImageMissing
@@ -63,8 +63,11 @@ class InMemoryEngine:
             self.specs.append(spec)
         try:
             yield sandbox
-        finally:
-            sandbox.remove()
+        except BaseException:
+            with suppress(HarnessError):
+                sandbox.remove()
+            raise
+        sandbox.remove()
 
     def image_digest(self, reference: str) -> str:
         """`sha256:` content digest of an image."""

@@ -19,7 +19,7 @@ import importlib, json, os, select, shutil, signal, sqlite3, time
 MODULES = ("shop", "marketplace", "warehouse", "report", "db", "errors")
 POINTS = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "REPLACE", "BEGIN", "SAVEPOINT", "COMMIT", "END", "RELEASE")
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH")
-QUIET_S, STILL_S, END_S = 0.08, 0.6, 7.0
+QUIET_S, STILL_S, END_S = 0.08, 0.8, 12.0
 MOST_PLACES, WAVE = 16, 12
 before_statement = before_execute = None
 plain_connect = sqlite3.connect
@@ -61,6 +61,7 @@ def connect(*args, **options):
 
 
 sqlite3.connect = sqlite3.dbapi2.connect = connect
+signal.signal(signal.SIGUSR1, lambda *_: None)  # before any fork: see Worker.wake
 for name in MODULES:
     importlib.import_module("stockroom." + name)
 
@@ -76,7 +77,7 @@ def perform(path, operation):
 
 
 class Worker:
-    """One operation in a forked process; `text` collects what it reports: . per statement, P stopped, R result."""
+    """One operation in a forked process; `text` collects what it reports: . at the start and per statement, P stopped, R result."""
 
     def __init__(self, path, operation, stop_at=0, kill_at=0, fail_at=0):
         self.text, self.ended = b"", False
@@ -111,7 +112,7 @@ class Worker:
                 raise sqlite3.OperationalError("database is locked")
 
         before_statement, before_execute = statement, execute
-        signal.signal(signal.SIGUSR1, lambda *_: None)
+        os.write(report, b".")
         try:
             result = {"answer": perform(path, operation)}
         except BaseException as error:
@@ -159,12 +160,12 @@ class Worker:
 
 
 def until_still(workers):
-    """Until each has ended or none has reported anything for a while: what is left stands behind a lock."""
+    """Until all have started and none has reported anything for a while: who has not ended stands behind a lock."""
     limit = time.monotonic() + STILL_S
     while time.monotonic() < limit:
         running = {worker.reader: worker for worker in workers if not worker.ended}
         ready = select.select(list(running), [], [], QUIET_S)[0] if running else []
-        if not ready:
+        if not ready and all(worker.text for worker in workers):
             return
         for reader in ready:
             running[reader].read(0)

@@ -12,7 +12,8 @@ Outside Docker, for the authors of checks, as root on Linux (names given are rea
 
 makes the same two users, processes and places in namespaces of its own (`unshare`), prints a line per
 check, and exits 0 when all passed, 1 when one failed, 2 when the grading is invalid. Without
-`--submission` the snapshot itself is judged; `--patch` is applied to what is judged.
+`--submission` the snapshot itself is judged; `--patch` is applied to what is judged. It runs on the
+system's /usr/bin/python3, which needs `python3-pytest` where a check runs pytest.
 """
 
 import os

@@ -92,8 +92,12 @@ def wipe(root: str) -> None:
     Folders are moved up to the root before they are emptied: neither depth nor path length matters.
     Only sound while no other process of that user lives.
     """
-    base = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     user = os.geteuid()
+    if os.stat(root).st_uid == user:
+        os.chmod(root, 0o755)  # its owner may have closed it
+    if not os.access(root, os.W_OK | os.X_OK):
+        return
+    base = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     moved = 0
     try:
         waiting = [
@@ -121,3 +125,24 @@ def wipe(root: str) -> None:
             os.rmdir(name, dir_fd=base)
     finally:
         os.close(base)
+
+
+def remove_shared_objects() -> None:
+    """Remove one's own System V shared memory, semaphores and queues, which outlive their processes."""
+    user = str(os.geteuid())
+    for kind, control in (("shm", "shmctl"), ("sem", "semctl"), ("msg", "msgctl")):
+        path = f"/proc/sysvipc/{kind}"
+        if not os.path.exists(path):
+            continue  # a kernel without them
+        with open(path, encoding="ascii") as table:
+            heading = table.readline().split()
+            rows = [dict(zip(heading, line.split(), strict=False)) for line in table]
+        name = "msqid" if kind == "msg" else kind + "id"
+        # The owner of an object can give it away, but stays its creator, who may remove it.
+        mine = [int(row[name]) for row in rows if user in (row["uid"], row["cuid"])]
+        if mine:
+            import ctypes  # noqa: PLC0415  (costs, and is hardly ever needed)
+
+            remove = getattr(ctypes.CDLL(None), control)
+            for number in mine:
+                remove(number, 0, None)  # for semaphores: (id, 0, IPC_RMID), and IPC_RMID is 0 too

@@ -16,7 +16,7 @@ import sys
 import time
 
 import judge_grader
-from judge_files import Entry, read_tree, wipe, write_file, write_tree
+from judge_files import Entry, read_tree, remove_shared_objects, wipe, write_file, write_tree
 from judge_processes import (
     GRADER,
     SUBJECT,
@@ -289,8 +289,9 @@ class Supervisor:
             raise JudgeBroken(f"the subject's files cannot be removed: {fault}")
 
     def _wipe_all(self) -> None:
+        remove_shared_objects()
         for folder in self.places.swept:
-            if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+            if os.path.isdir(folder):
                 wipe(folder)
 
     def _reap(self, *, block: bool = False) -> None:

@@ -21,9 +21,9 @@ fi
 # any other kind would be compiled again at each start.
 find / -xdev -type d -name __pycache__ -prune -exec rm -rf {} +
 if command -v python3 >/dev/null; then
-    python3 -c 'import os, sys; print(*filter(os.path.isdir, sys.path), sep="\n")' | while read -r folder; do
+    python3 -B -c 'import os, sys; print(*filter(os.path.isdir, sys.path), sep="\n")' | while read -r folder; do
         # Some files of the library are syntax errors on purpose.
-        PYTHONHASHSEED=0 python3 -m compileall -q -j 1 --invalidation-mode unchecked-hash "$folder" >/dev/null || true
+        PYTHONHASHSEED=0 python3 -B -m compileall -q -f --invalidation-mode unchecked-hash "$folder" >/dev/null || true
     done
 fi
 
@@ -31,6 +31,8 @@ fi
 rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/* /var/lib/dpkg/*-old \
     /var/log/* /var/tmp/* /root/.cache /etc/machine-id /etc/.pwd.lock /etc/apt/sources.list /etc/apt/sources.list.d/* \
     /etc/passwd- /etc/group- /etc/shadow- /etc/gshadow- /etc/subuid- /etc/subgid-
+# The host's own; in a build they are mounts that cannot be removed, and are not part of the image.
+rm -f /etc/hostname /etc/resolv.conf 2>/dev/null || true
 
 # Nobody becomes somebody else, and nobody writes outside the mounts. /tmp alone stays open: the memory file system
 # that is mounted there takes its mode from the folder below it.

@@ -198,7 +198,8 @@ def test_restored_files_come_from_the_snapshot() -> None:
         + """
 @check("restored")
 def restored(subject):
-    require_equal(subject.read("tests/test_total.py"), subject.snapshot_read("tests/test_total.py"), "the test")
+    frozen = subject.snapshot_read("tests/test_total.py")
+    require_equal(subject.read("tests/test_total.py"), frozen, "the test")
     found = [path for path in subject.files() if path.startswith("tests")]
     require_equal(found, ["tests/test_total.py"], "tests")
 """

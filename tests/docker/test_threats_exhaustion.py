@@ -62,6 +62,13 @@ ATTACKS = {
         "import os\nfor _ in range(20):\n    if os.fork() == 0:\n        break\nhog = []\n"
         "while True:\n    hog.append(bytearray(1 << 20))\n"
     ),
+    "memory-that-outlives-its-process": (
+        "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\n"
+        "for _ in range(100):\n    handle = libc.shmget(0, 1 << 23, 0o1600)\n"
+        "    if handle < 0:\n        break\n"
+        "    address = libc.shmat(handle, None, 0)\n    ctypes.memset(address, 1, 1 << 23)\n"
+        "    libc.shmdt(ctypes.c_void_p(address))\nraise SystemExit\n"
+    ),
     "disk-fill": (
         "import os\nfor place in ('.', '/tmp', '/dev/shm', os.environ['HOME']):\n    try:\n"
         "        with open(place + '/fill', 'wb') as file:\n            while True:\n"
@@ -74,6 +81,10 @@ ATTACKS = {
     "deep-folders": (
         "import os\ntry:\n    for n in range(15_000):\n        os.mkdir('d')\n        os.chdir('d')\n"
         "except OSError:\n    pass\nos.chmod('.', 0)\nraise SystemExit\n"
+    ),
+    "closed-folders": (
+        "import os\nfor place in ('.', '../scratch', os.environ['HOME'], '/subject'):\n    os.chmod(place, 0)\n"
+        "raise SystemExit\n"
     ),
     "ignores-every-signal": (
         "import signal, time\nfor number in range(1, 65):\n    try:\n"

@@ -172,7 +172,6 @@ def test_what_a_check_writes_cannot_be_led_astray() -> None:
         "    if kind == 'fifo':\n        os.mkfifo('target')\n"
         "    elif kind == 'link':\n        os.symlink('/subject/home/away', 'target')\n"
         "    elif kind == 'folder':\n        os.mkdir('target')\n"
-        "    elif kind == 'parent':\n        os.rename('prices', 'p'), os.symlink('/subject/home', 'prices')\n"
         "def look():\n    return os.listdir('/subject/home')\n"
     )
     checks = """

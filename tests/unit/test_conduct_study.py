@@ -19,7 +19,17 @@ from esac_ag.conduct.study import run_study
 from esac_ag.errors import InputRefused, Interrupted, SandboxLost, StudyPaused, SubstitutionRefused
 from esac_ag.ledger import open_ledger, read_lines, read_state
 from esac_ag.sandbox.memory_process import FakeProcess
-from tests.builders_conduct import Told, a_runnable_study, an_engine, bash, folder_of, judge, opened, put, run
+from tests.builders_conduct import (
+    Told,
+    a_runnable_study,
+    an_engine,
+    bash,
+    folder_of,
+    judge,
+    opened,
+    run,
+    touch,
+)
 from tests.builders_manifest import Study
 
 CELLS = 16
@@ -136,7 +146,7 @@ def test_a_judge_that_cannot_judge_is_invalid_and_not_a_score(tmp_path: Path) ->
         process.write("no result\n")
         return 0
 
-    engine = an_engine(programs={"bash -c": bash, "put": put, "python3 -I -S -B /esac/judge.py": broken})
+    engine = an_engine(programs={"bash -c": bash, "touch": touch, "python3 -I -S -B /esac/judge.py": broken})
     assert run(study, engine).finished
     gradings = read_study(folder_of(study).path).gradings.values()
     assert {grading.status for grading in gradings} == {GradingStatus.INVALID}

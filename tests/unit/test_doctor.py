@@ -29,7 +29,7 @@ def _inside(**changes: object) -> Inside:
         workspace_bytes=12 * MIB,
         children=23,
         elapsed_s=0.4,
-        processor_s=0.08,
+        processor_s=0.07,
         throttled=4,
         swap=Swap(memory_and_swap=None, memory=None, swap_max="0"),
     )
@@ -64,7 +64,7 @@ def test_limits_that_take_effect_are_ok() -> None:
         ("no swap", {"swap": Swap(memory_and_swap="2", memory="1", swap_max=None)}),
         ("pids limit", {"children": None}),
         ("pids limit", {"children": 150}),
-        ("cpu quota", {"throttled": 0}),
+        ("cpu quota", {"throttled": 0, "processor_s": 0.2}),
         ("cpu quota", {"throttled": None, "processor_s": 0.4}),
         ("tmp size", {"tmp_bytes": None}),
         ("workspace size", {"workspace_bytes": 13 * MIB}),
@@ -89,6 +89,8 @@ def test_a_limit_without_effect_is_a_failure_with_a_remedy(name: str, change: di
     [
         {"swap": Swap(memory_and_swap=None, memory="1", swap_max=None)},
         {"throttled": None},
+        {"throttled": None, "processor_s": 0.1},
+        {"throttled": 0, "processor_s": 0.01},
     ],
 )
 def test_what_the_kernel_does_not_tell_is_a_warning(change: dict[str, Any]) -> None:

@@ -232,9 +232,11 @@ def test_patches_are_read_when_the_book_is_loaded() -> None:
     assert book.sha256() != other.sha256()
 
 
-def missing(path: str) -> bytes:
-    """No file is there."""
-    raise FileNotFoundError(path)
+def lenient(path: str) -> bytes:
+    """A host that would give any file but one."""
+    if path == "not-there":
+        raise FileNotFoundError(path)
+    return b"secret"
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x", "not-there"])
@@ -243,7 +245,7 @@ def test_a_patch_outside_the_workspace_or_missing_is_refused(path: str) -> None:
     body = {"plays": {"p": [{"do": "apply_patch", "patch_file": path}]}}
     data = json.dumps({"format_version": 1, "tasks": {"t": body}}).encode()
     with pytest.raises(InputRefused) as caught:
-        load_script_book(data, where="book.json", read_file=missing)
+        load_script_book(data, where="book.json", read_file=lenient)
     assert path in caught.value.found
     assert caught.value.where == "book.json"
 

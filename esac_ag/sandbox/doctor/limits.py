@@ -152,6 +152,8 @@ def _processor(seen: Inside) -> Check:
     used = f"{seen.processor_s:.2f} s of processor in {seen.elapsed_s:.2f} s at a quota of {_CPUS}"
     if seen.throttled:
         return ok("cpu quota", f"{used}, held back {seen.throttled} times")
+    if seen.processor_s < _CPUS * seen.elapsed_s:
+        return warning("cpu quota", f"{used}; the quota was not reached", "run the doctor on an idle machine")
     if seen.throttled is None and seen.processor_s < 2 * _CPUS * seen.elapsed_s:
         return warning("cpu quota", f"{used}; the kernel does not tell whether it held back", _REMEDY)
     return failure("cpu quota", f"{used}, never held back", _REMEDY)

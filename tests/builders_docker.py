@@ -1,0 +1,67 @@
+"""The small sealed study of `builders_conduct`, for the real engine and images."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from esac_ag.canonical import sha256_of
+from esac_ag.conduct.context import Stop
+from esac_ag.conduct.opening import OpenStudy, open_study, workspace_label
+from esac_ag.conduct.revision import runner_sha256
+from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.docker import DockerEngine
+from esac_ag.sandbox.images import agent_reference, grader_reference
+from tests.builders_conduct import a_runnable_study
+from tests.builders_manifest import Study
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+def an_engine_for(study_root: Path) -> DockerEngine:
+    """An engine that labels what it makes as this workspace's."""
+    return DockerEngine(workspace_label(Workspace(study_root)))
+
+
+def a_docker_study(folder: Path, **changes: Any) -> Study:  # noqa: ANN401
+    """A sealed study whose images are the built ones; keyword arguments as for `a_runnable_study`."""
+    engine = DockerEngine("builders")
+    references = {
+        "agent": agent_reference(REPOSITORY / "runner"),
+        "grader": grader_reference(REPOSITORY / "runner"),
+    }
+    digests = {name: engine.image_digest(reference) for name, reference in references.items()}
+    engine.close()
+    study = a_runnable_study(folder, **changes)
+    shutil.copytree(
+        REPOSITORY / "runner",
+        folder / "runner",
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    runner = runner_sha256(Workspace(folder))
+    record = study.folder / "study.probe.json"
+    probe = json.loads(record.read_text()) | {"images": digests, "runner_sha256": runner}
+    record.write_text(json.dumps(probe))
+    study.data["images"] = {
+        name: {"reference": references[name], "digest": digests[name]} for name in references
+    }
+    study.data["harness"]["runner_sha256"] = runner
+    study.data["isolation"]["probe"]["sha256"] = sha256_of(probe)
+    study.save()
+    return study
+
+
+def opened_in_docker(root: Path, engine: DockerEngine, *, stop: Stop | None = None) -> OpenStudy:
+    """Open the study that `a_docker_study` made in a folder, perhaps in another process."""
+    workspace = Workspace(root)
+    return open_study(
+        root / "manifests" / "study.json",
+        workspace=workspace,
+        engine=engine,
+        results=workspace.results,
+        environ={},
+        stop=stop or Stop(),
+    )
