@@ -24,6 +24,7 @@ from esac_ag.agents.contract import (
 from esac_ag.agents.scripted import PATCHER
 from esac_ag.agents.shell import WRITER
 from esac_ag.attempt import Cell
+from esac_ag.canonical import canonical_json
 from esac_ag.clock import Deadline, Seeds
 from esac_ag.manifest.plan import (
     AgentKind,
@@ -152,6 +153,11 @@ class Written:
     log: bytearray = field(default_factory=bytearray)
     commands: list[dict[str, object]] = field(default_factory=list)
 
+    def record(self, entry: Entry) -> None:
+        """Take a line that canonical JSON can hold, as the transcript's file does."""
+        canonical_json(entry)
+        self.entries.append(entry)
+
     def of_kind(self, kind: EntryKind) -> list[Entry]:
         """The transcript's lines of one kind."""
         return [entry for entry in self.entries if entry.kind is kind]
@@ -163,7 +169,7 @@ class Written:
 
     def everything(self) -> str:
         """All of it as one text."""
-        entries = [entry.model_dump_json() for entry in self.entries]
+        entries = [canonical_json(entry).decode() for entry in self.entries]
         return "\n".join([*entries, self.log.decode(), json.dumps(self.commands)])
 
 
@@ -190,7 +196,7 @@ def an_assignment(
             limits=limits or Limits(),
             deadline=deadline or Deadline.after_s(600),
             seeds=Seeds(seed),
-            record=written.entries.append,
+            record=written.record,
             log=written.log.extend,
             command=written.commands.append,
             elapsed_s=lambda: 1.5,

@@ -12,8 +12,9 @@ from esac_ag.conduct.context import Stop
 from esac_ag.conduct.opening import OpenStudy, open_study, workspace_label
 from esac_ag.conduct.revision import runner_sha256
 from esac_ag.rooms.workspace import Workspace
-from esac_ag.sandbox.docker import DockerEngine
-from esac_ag.sandbox.images import agent_reference, grader_reference
+from esac_ag.sandbox.docker import DockerEngine, ImageStore
+from esac_ag.sandbox.image_definition import ImageKind
+from esac_ag.sandbox.images import build_images
 from tests.builders_conduct import a_runnable_study
 from tests.builders_manifest import Study
 
@@ -27,12 +28,11 @@ def an_engine_for(study_root: Path) -> DockerEngine:
 
 def a_docker_study(folder: Path, **changes: Any) -> Study:  # noqa: ANN401
     """A sealed study whose images are the built ones; keyword arguments as for `a_runnable_study`."""
-    engine = DockerEngine("builders")
-    references = {
-        "agent": agent_reference(REPOSITORY / "runner"),
-        "grader": grader_reference(REPOSITORY / "runner"),
-    }
+    engine, store = DockerEngine("builders"), ImageStore()
+    built = build_images(store, engine, REPOSITORY / "runner", progress=lambda _: None)
+    references = {kind.value: built.of(kind).reference for kind in (ImageKind.AGENT, ImageKind.GRADER)}
     digests = {name: engine.image_digest(reference) for name, reference in references.items()}
+    store.close()
     engine.close()
     study = a_runnable_study(folder, **changes)
     shutil.copytree(

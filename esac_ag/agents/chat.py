@@ -49,10 +49,15 @@ class ChatAgent:
         return (self.key,) if self.key else ()
 
     def equip(self, bundle: ArmBundle | None) -> Equipment:
-        """Files in HOME, and the bundle's main text in the system message."""
+        """Files in HOME, and the bundle's main text in the system message.
+
+        Raises:
+            InputRefused: the bundle has no readable file to begin with.
+        """
         base = equipment(bundle)
         if bundle is None:
             return base
+        system_message(bundle)
         return Equipment(home=base.home, loaded=(*base.loaded, SYSTEM_MESSAGE_PLACE))
 
     def act(self, sandbox: Sandbox, assignment: Assignment) -> AgentEnd:

@@ -23,6 +23,8 @@ from esac_ag.sandbox.contract import Termination
 MOST_FILE_BYTES = 1_000_000
 FILE_TIMEOUT_S = 60.0
 DEFAULT_LINES = 2000
+MOST = 1_000_000_000
+"""Larger numbers mean nothing here, and canonical JSON has none beyond 2^53."""
 
 
 def _one_argument(value: str) -> str:
@@ -46,15 +48,15 @@ class Bash(Tool):
     """Run a command."""
 
     command: Annotated[str, Field(min_length=1)]
-    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    timeout_s: Annotated[float, Field(gt=0, le=MOST)] | None = None
 
 
 class ReadFile(Tool):
     """Read lines of a file."""
 
     path: Annotated[str, Field(min_length=1)]
-    offset: Annotated[int, Field(ge=1)] = 1
-    limit: Annotated[int, Field(ge=1)] = DEFAULT_LINES
+    offset: Annotated[int, Field(ge=1, le=MOST)] = 1
+    limit: Annotated[int, Field(ge=1, le=MOST)] = DEFAULT_LINES
 
 
 class WriteFile(Tool):

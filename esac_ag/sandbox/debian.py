@@ -101,7 +101,9 @@ def _options(definition: ImageDefinition, script: Path) -> Iterator[str]:
 
 
 def _run(argv: list[str], epoch_s: int) -> None:
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch_s), "LC_ALL": "C.UTF-8"}
+    # Programs of the root are run while it is made; our interpreter's settings are not theirs.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {**kept, "SOURCE_DATE_EPOCH": str(epoch_s), "LC_ALL": "C.UTF-8"}
     try:
         ended = subprocess.run(
             argv,

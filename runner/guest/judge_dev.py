@@ -17,8 +17,9 @@ import sys
 import time
 from pathlib import Path
 
+from judge_places import Places
 from judge_processes import GRADER, SUBJECT
-from judge_supervisor import Places, supervise
+from judge_supervisor import supervise
 
 BASE = "/mnt"
 """Covered with a memory file system that only this process and its children see."""

@@ -94,7 +94,7 @@ def wipe(root: str) -> None:
     """
     user = os.geteuid()
     if os.stat(root).st_uid == user:
-        os.chmod(root, 0o755)  # its owner may have closed it
+        os.chmod(root, 0o700)  # its owner may have closed it
     if not os.access(root, os.W_OK | os.X_OK):
         return
     base = os.open(root, os.O_RDONLY | os.O_DIRECTORY)

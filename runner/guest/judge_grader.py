@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from judge_supervisor import Places
+    from judge_places import Places
 
     Check = Callable[[esac_checks.Subject], None]
+
+
+FAILURES = (esac_checks.CheckFailed, esac_checks.SubjectRaised, esac_checks.SubjectFailed)
+"""What makes a check fail; any other exception means that it is broken."""
 
 
 class TimeUp(BaseException):
@@ -100,7 +104,7 @@ def _run_check(
             signal.setitimer(signal.ITIMER_REAL, 0)
     except TimeUp:
         verdict, reason = "fail", "its time was up"
-    except (esac_checks.CheckFailed, esac_checks.SubjectRaised, esac_checks.SubjectFailed) as error:
+    except FAILURES as error:
         reason = str(error)
     except BaseException as error:  # noqa: BLE001  (the check is broken, whatever it raised)
         channel.request("broken", reason=_told(error, f"check {check}"))

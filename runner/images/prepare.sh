@@ -20,10 +20,14 @@ fi
 # Byte code that is never checked against its source: the root is read-only and times in it are changed, so
 # any other kind would be compiled again at each start.
 find / -xdev -type d -name __pycache__ -prune -exec rm -rf {} +
+clean_python() {
+    # Neither the caller's variables nor the order of hashes may show in the result.
+    env -i PATH="$PATH" LC_ALL=C PYTHONHASHSEED=0 python3 -B "$@"
+}
 if command -v python3 >/dev/null; then
-    python3 -B -c 'import os, sys; print(*filter(os.path.isdir, sys.path), sep="\n")' | while read -r folder; do
+    clean_python -c 'import os, sys; print(*filter(os.path.isdir, sys.path), sep="\n")' | while read -r folder; do
         # Some files of the library are syntax errors on purpose.
-        PYTHONHASHSEED=0 python3 -B -m compileall -q -f --invalidation-mode unchecked-hash "$folder" >/dev/null || true
+        clean_python -m compileall -q -f --invalidation-mode unchecked-hash "$folder" >/dev/null || true
     done
 fi
 

@@ -83,7 +83,8 @@ ATTACKS = {
         "except OSError:\n    pass\nos.chmod('.', 0)\nraise SystemExit\n"
     ),
     "closed-folders": (
-        "import os\nfor place in ('.', '../scratch', os.environ['HOME'], '/subject'):\n    os.chmod(place, 0)\n"
+        "import os\nfor place in ('.', '../scratch', os.environ['HOME'], '/subject'):\n"
+        "    os.chmod(place, 0)\n"
         "raise SystemExit\n"
     ),
     "ignores-every-signal": (

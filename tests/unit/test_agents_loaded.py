@@ -120,9 +120,10 @@ def test_a_bundle_that_is_named_in_instructions_gets_one_line_more() -> None:
     [FileTree.of_text({"readme.md": "x"}), FileTree({b"SKILL.md": RegularFile(b"\xff\xfe")})],
 )
 def test_a_skill_without_a_readable_skill_file_is_refused(files: FileTree) -> None:
-    """It would be a treatment of nothing."""
+    """It would be a treatment of nothing, so it is refused before any container is made."""
+    agent = make_chat_agent(a_manifest(), {"ESAC_AG_BASE_URL": "http://127.0.0.1:1"})
     with pytest.raises(InputRefused):
-        system_message(ArmBundle(arm_id="some-arm", kind="skill", files=files))
+        agent.equip(ArmBundle(arm_id="some-arm", kind="skill", files=files))
 
 
 def test_the_record_proves_what_reached_the_model() -> None:

@@ -171,6 +171,8 @@ def test_without_a_key_no_authorization_is_sent() -> None:
         ("bash", '{"command": "\\ud800"}', "command"),
         ("bash", {"command": "x" * 130_000}, "at most"),
         ("read_file", {"path": "a", "offset": "one"}, "offset"),
+        ("read_file", {"path": "a", "offset": 10**20}, "offset"),
+        ("bash", {"command": "ls", "timeout_s": 10**20}, "timeout_s"),
         ("write_file", {"path": "a", "content": "x" * 1_000_001}, "at most"),
         ("browse", {"url": "http://x"}, "There is no tool 'browse'"),
         ("bad name\ud83d", {}, "There is no tool"),

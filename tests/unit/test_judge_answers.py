@@ -15,6 +15,7 @@ Plain = Any
 
 answers = guest_module("subject_answer")
 checks = guest_module("esac_checks")
+reader = guest_module("judge_subject")
 
 _PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -32,7 +33,7 @@ def plain(value: object) -> Plain:
 def test_plain_values_survive_the_way_to_the_judge(value: object) -> None:
     """Encoded, written, read strictly and compared, a value equals itself in type and value."""
     data = answers.text_of({"value": plain(value)}).encode()
-    checks.require_equal(checks._read_answer("x", data), value, "the value")
+    checks.require_equal(reader._read_answer("x", data), value, "the value")
 
 
 class _Always:
@@ -109,7 +110,7 @@ def test_values_of_other_types_are_not_equal(actual: object, expected: object) -
 def test_an_answer_of_another_shape_is_the_subjects_failure(data: bytes) -> None:
     """Nonsense is never a value."""
     with pytest.raises(checks.SubjectFailed):
-        checks._read_answer("x", data)
+        reader._read_answer("x", data)
 
 
 def test_an_exception_on_import_is_not_the_one_that_a_check_waits_for() -> None:
@@ -117,7 +118,7 @@ def test_an_exception_on_import_is_not_the_one_that_a_check_waits_for() -> None:
 
     def raising(phase: str) -> None:
         data = json.dumps({"raised": "KeyError", "bases": ["LookupError"], "message": "m", "phase": phase})
-        checks._read_answer("x", data.encode())
+        reader._read_answer("x", data.encode())
 
     assert checks.require_raises("LookupError", lambda: raising("call")).message == "m"
     with pytest.raises(checks.CheckFailed):
