@@ -9,7 +9,8 @@ STATE := .esac-ag
 .PHONY: help setup python engine images registry demo test check bench clean
 
 help: ## show the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r a b; do printf '%-14s%s\n' "$$a" "$$b"; done
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | \
+		while IFS='|' read -r name words; do printf '%-14s%s\n' "$$name" "$$words"; done
 
 setup: python engine images ## virtual environment, dependencies, Docker engine, images
 
@@ -28,7 +29,9 @@ check: python ## lint, types, layers, schemas
 	@if command -v shellcheck >/dev/null; then shellcheck -x scripts/* .ci/run runner/images/prepare.sh; fi
 
 bench: setup ## measure overhead, memory and start-up against their limits
-	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python "$$program" || exit 1; done
+	@for program in $$(grep -l __main__ benchmarks/*.py); do \
+		name=benchmarks.$$(basename "$$program" .py); echo "== $$name"; $(BIN)/python -m "$$name" || exit 1; \
+	done
 
 clean: ## remove this workspace's leftover containers, and caches
 	@if [ -x $(BIN)/esac-ag ]; then $(BIN)/esac-ag clean || echo "containers were not looked for" >&2; fi

@@ -120,6 +120,7 @@ def test_a_base_that_was_asked_for_is_not_replaced(store: ImageStore, tmp_path: 
     assert "does not answer" in caught.value.what
 
 
+@pytest.mark.slow
 def test_without_a_registry_the_base_is_made_from_packages(
     store: ImageStore, docker_engine: DockerEngine, tmp_path: Path
 ) -> None:
