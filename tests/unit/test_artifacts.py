@@ -14,7 +14,7 @@ from esac_ag.canonical import sha256_of_bytes
 from esac_ag.errors import InputRefused
 from esac_ag.tree import Directory, FileTree, Link, RegularFile
 
-SECRET = "sk-live-0123456789"
+SECRET = "sk-live-0123456789"  # noqa: S105  (made up)
 
 
 def test_a_file_is_written_whole_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
