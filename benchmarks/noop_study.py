@@ -14,7 +14,6 @@ from esac_ag.attempt import Cell
 from esac_ag.attempt.events import AttemptEnded, AttemptGraded, AttemptStarted
 from esac_ag.conduct.judging import judge
 from esac_ag.conduct.launch import agent_spec, launch
-from esac_ag.conduct.opening import workspace_label
 from esac_ag.grading.assembly import grader_contents, judged_tree
 from esac_ag.grading.container import GRADER_GID, GRADER_UID, grader_spec
 from esac_ag.ledger import open_ledger
@@ -53,7 +52,7 @@ class NoOpStudy:
         self._engine.close()
 
     def _label(self) -> str:
-        return workspace_label(self._context.workspace)
+        return self._context.workspace.label
 
     def cells(self, count: int, start: int = 0) -> list[Cell]:
         """As many cells, none of them twice."""

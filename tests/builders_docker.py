@@ -9,7 +9,7 @@ from typing import Any
 
 from esac_ag.canonical import sha256_of
 from esac_ag.conduct.context import Stop
-from esac_ag.conduct.opening import OpenStudy, open_study, workspace_label
+from esac_ag.conduct.opening import OpenStudy, open_study
 from esac_ag.conduct.revision import runner_sha256
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.docker import DockerEngine, ImageStore
@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).parent.parent
 
 def an_engine_for(study_root: Path) -> DockerEngine:
     """An engine that labels what it makes as this workspace's."""
-    return DockerEngine(workspace_label(Workspace(study_root)))
+    return DockerEngine(Workspace(study_root).label)
 
 
 def a_docker_study(folder: Path, **changes: Any) -> Study:  # noqa: ANN401

@@ -17,10 +17,10 @@ from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, loaded_instru
 from esac_ag.agents.metering import Meter
 from esac_ag.agents.presence import present_files
 from esac_ag.agents.recorder import Recorder
-from esac_ag.agents.redaction import Redactor
 from esac_ag.agents.settings import ChatSettings
 from esac_ag.agents.shell import Shell
 from esac_ag.agents.tools import Toolbox, schemas
+from esac_ag.artifacts.redaction import Redactor
 from esac_ag.attempt import Costs, Outcome
 from esac_ag.canonical import canonical_json
 from esac_ag.errors import InputRefused, UsageError

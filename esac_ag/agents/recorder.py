@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from esac_ag.agents.contract import Assignment
-from esac_ag.agents.redaction import Redactor
+from esac_ag.artifacts.redaction import Redactor
 from esac_ag.transcript import Entry, EntryKind
 
 

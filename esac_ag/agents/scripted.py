@@ -12,7 +12,6 @@ from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Equipment
 from esac_ag.agents.instructions import equipment, placement
 from esac_ag.agents.loaded import loaded_instructions
 from esac_ag.agents.recorder import Recorder
-from esac_ag.agents.redaction import Redactor
 from esac_ag.agents.script_book import (
     Action,
     ApplyPatch,
@@ -26,6 +25,7 @@ from esac_ag.agents.script_book import (
     WriteFile,
 )
 from esac_ag.agents.shell import CHUNK_BYTES, Shell, ShellResult
+from esac_ag.artifacts.redaction import Redactor
 from esac_ag.attempt import Costs, LimitKind, Outcome
 from esac_ag.clock import Seeds
 from esac_ag.sandbox.contract import Sandbox, Termination

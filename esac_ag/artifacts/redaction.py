@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from pydantic import JsonValue
+
 MARK = b"[redacted]"
-SHORTEST = 6
-"""Shorter values are not secrets of any service and would hit ordinary text."""
+SHORTEST = 8
+"""Shorter values are place-holders of local servers (`none`, `EMPTY`); replacing them would maim the text."""
 
 
 class Redactor:
@@ -29,6 +31,22 @@ class Redactor:
         for form in self._forms:
             data = data.replace(form, MARK)
         return data
+
+    def text(self, value: str) -> str:
+        """The text without secrets."""
+        return self.whole(value.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def json(self, value: JsonValue) -> JsonValue:
+        """The value with every string in it redacted, keys too."""
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.json(item) for item in value]
+            case dict():
+                return {self.text(key): self.json(item) for key, item in value.items()}
+            case _:
+                return value
 
     def incremental(self) -> Pieces:
         """A redactor for a stream: finds secrets that lie across pieces."""

@@ -19,13 +19,10 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failure": "red"}
 
 def doctor(root: RootOption = None, json: JsonOption = False) -> None:
     """Show what is there and which limits take effect; exit 1 on a failure, 2 without an engine."""
-    from esac_ag.conduct.opening import workspace_label
     from esac_ag.sandbox.doctor import examine
 
     workspace = _workspace_if_any(root)
-    report = examine(
-        workspace.root if workspace else None, workspace_label(workspace) if workspace else "doctor"
-    )
+    report = examine(workspace.root if workspace else None, workspace.label if workspace else "doctor")
     if json:
         print_json(report)
     else:

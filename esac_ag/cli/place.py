@@ -39,10 +39,9 @@ def workspace_at(root: Path | None) -> Workspace:
 
 def engine_of(workspace: Workspace) -> DockerEngine:
     """A Docker engine that labels what it makes as this workspace's."""
-    from esac_ag.conduct.opening import workspace_label
     from esac_ag.sandbox.docker import DockerEngine
 
-    return DockerEngine(workspace_label(workspace))
+    return DockerEngine(workspace.label)
 
 
 def stdout() -> Console:

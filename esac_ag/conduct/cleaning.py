@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from esac_ag.conduct.opening import workspace_label
 from esac_ag.ledger import is_locked
 from esac_ag.record import Record
 from esac_ag.rooms.workspace import Workspace
@@ -20,7 +19,7 @@ def clean_workspace(workspace: Workspace, engine: Engine) -> Cleaned:
     """Remove containers and volumes of all studies of this workspace that no harness works on."""
     removed: list[str] = []
     kept: list[str] = []
-    label = workspace_label(workspace)
+    label = workspace.label
     for study in engine.studies(label):
         if is_locked(workspace.results / study / "ledger.jsonl"):
             kept.append(f"study {study}: a harness is working on it; nothing was removed")

@@ -99,14 +99,18 @@ class StudyContext(Bench):
         Raises:
             SubstitutionRefused: some are not the sealed ones.
         """
-        return {
-            arm.id: None
-            if arm.bundle is None
-            else ArmBundle(
-                arm.id,
-                arm.kind.value,
-                load_arm(self.manifest_folder, arm),
-                arm.install.mention_in_instructions,
-            )
-            for arm in self.manifest.arms
-        }
+        return bundles_of(self.manifest, self.manifest_folder)
+
+
+def bundles_of(manifest: Manifest, folder: Path) -> dict[str, ArmBundle | None]:
+    """The verified bytes of every arm of a manifest in a folder; none for the control.
+
+    Raises:
+        SubstitutionRefused: some are not the sealed ones.
+    """
+    return {
+        arm.id: None
+        if arm.bundle is None
+        else ArmBundle(arm.id, arm.kind.value, load_arm(folder, arm), arm.install.mention_in_instructions)
+        for arm in manifest.arms
+    }

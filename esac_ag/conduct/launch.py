@@ -19,6 +19,7 @@ from esac_ag.agents.contract import (
     Assignment,
     Equipment,
 )
+from esac_ag.archive import shown
 from esac_ag.artifacts import AttemptFolder, digests
 from esac_ag.attempt import AttemptRecord, Cell, LimitKind, Outcome, Submission
 from esac_ag.canonical import canonical_json
@@ -129,10 +130,10 @@ def launch(study: StudyContext, task: LoadedTask, cell: Cell, attempt_id: str, o
         started_at=started_at,
         ended_at=clock.now(),
         outcome=end.outcome,
-        reason=study.redactor.whole(end.reason.encode()).decode(errors="replace"),
+        reason=study.redactor.text(end.reason),
         limit=end.limit,
         exit_code=end.exit_code,
-        costs=end.costs.model_copy(update={"latency_s": clock.monotonic_s() - started_s}),
+        costs=end.costs,
         submission=submission,
         output_truncated=end.output_truncated,
     )
@@ -171,9 +172,9 @@ def _act(
         if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
             return end, None
         exported = _export(sandbox, limits)
-    if exported is None:
-        return _lost(end), None
-    return end, exported
+        if exported is None:
+            return _lost(end, out_of_memory=sandbox.out_of_memory()), None
+    return end, _with_edits_of_home(exported, equipment)
 
 
 def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
@@ -186,28 +187,37 @@ def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
 
 
 def _export(sandbox: Sandbox, limits: Limits) -> ExportedTree | None:
-    """HOME and workspace of a frozen container; none when the kernel ended it for its memory."""
+    """HOME and workspace of a frozen container; none when the agent's doing ended it, and memory with it."""
+    caps = TreeLimits(max_members=limits.files + 64, max_bytes=limits.workspace_mib * MIB)
     try:
         sandbox.freeze()
-        return sandbox.get(
-            AGENT_ROOT, TreeLimits(max_members=limits.files + 64, max_bytes=limits.workspace_mib * MIB)
-        )
+        exported = sandbox.get(AGENT_ROOT, caps)
     except SandboxLost:
         if sandbox.out_of_memory():
             return None
         raise
+    return exported if exported.tree else None
 
 
-def _lost(end: AgentEnd) -> AgentEnd:
-    """The agent's memory use ended its own container: its doing, and no free retry."""
-    return end.model_copy(
-        update={
-            "outcome": Outcome.LIMIT,
-            "limit": LimitKind.MEMORY,
-            "reason": "the container ended at its memory limit and the workspace was lost with it; "
-            "the untouched snapshot is graded",
-        }
+def _lost(end: AgentEnd, *, out_of_memory: bool) -> AgentEnd:
+    """The agent ended its own container: its doing, and no free retry."""
+    graded = "the workspace was lost with it; the untouched snapshot is graded"
+    ending = (
+        {"outcome": Outcome.LIMIT, "limit": LimitKind.MEMORY, "reason": "the container ran out of memory"}
+        if out_of_memory
+        else {"outcome": Outcome.AGENT_ERROR, "reason": f"the agent ended its container ({end.reason})"}
     )
+    return end.model_copy(update=ending | {"reason": f"{ending['reason']} and {graded}"})
+
+
+def _with_edits_of_home(exported: ExportedTree, equipment: Equipment) -> ExportedTree:
+    """Add a finding for every file of the bundle that is not what was put there: the record shows edits."""
+    edited = [
+        f"`home/{shown(path)}` of the arm's bundle was changed or removed by the agent."
+        for path, node in equipment.home.files().items()
+        if exported.tree.get(b"home/" + path) != node
+    ]
+    return ExportedTree(exported.tree, (*exported.findings, *edited), exported.capped)
 
 
 def _keep(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from esac_ag.artifacts import StudyFolder
 from esac_ag.artifacts.redaction import Redactor
 from esac_ag.attempt import Cell
 from esac_ag.canonical import canonical_json, loads_strict, sha256_of, sha256_of_bytes
-from esac_ag.conduct.context import Stop, StudyContext
+from esac_ag.conduct.context import Stop, StudyContext, bundles_of
 from esac_ag.conduct.revision import package_sha256, runner_sha256
 from esac_ag.errors import InputRefused, SubstitutionRefused
 from esac_ag.manifest.findings import refused
@@ -40,11 +39,6 @@ class OpenStudy:
     cells: tuple[Cell, ...]
     schedule_sha256: str
     tasks_sha256: str
-
-
-def workspace_label(workspace: Workspace) -> str:
-    """What this workspace's containers are labelled with: tells workspaces apart, tells no path."""
-    return hashlib.sha256(str(workspace.root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def design_of(manifest: Manifest) -> tuple[str, list[str], list[str], int]:
@@ -118,6 +112,8 @@ def open_study(
             remedy="restore it, or freeze a new study with a new study_id",
         )
     agent = open_agent(manifest, path.parent, workspace, environ)
+    for bundle in bundles_of(manifest, path.parent).values():
+        agent.equip(bundle)  # a bundle that this agent cannot load is refused before anything runs
     folder = StudyFolder(results / manifest.study_id)
     tasks = _task_packages(manifest, path.parent)
     if not dry_run:

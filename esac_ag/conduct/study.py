@@ -29,7 +29,7 @@ from esac_ag.clock import Seeds
 from esac_ag.conduct.context import StudyContext
 from esac_ag.conduct.judging import judge
 from esac_ag.conduct.launch import launch
-from esac_ag.conduct.opening import OpenStudy, workspace_label
+from esac_ag.conduct.opening import OpenStudy
 from esac_ag.errors import (
     HarnessError,
     InfrastructureFailure,
@@ -95,7 +95,7 @@ def run_study(
     with open_ledger(study.folder.ledger) as ledger:
         session = _Session(study, ledger, watcher)
         session.open(opened, concurrency)
-        study.engine.clean(workspace_label(study.workspace), study.manifest.study_id)
+        study.engine.clean(study.workspace.label, study.manifest.study_id)
         session.cancel_unfinished()
         todo = session.left_to_do(cells)
         watcher.planned(len(cells), len(cells) - len(todo))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,12 @@ class Workspace:
                 remedy="Name the folder that holds the rooms, or make one: esac-ag init DIR",
             )
         return cls(root.resolve())
+
+    @property
+    def label(self) -> str:
+        """What this workspace's containers are labelled with: tells workspaces apart, tells no path."""
+        path = str(self.root.resolve()).encode("utf-8", "surrogateescape")
+        return hashlib.sha256(path).hexdigest()[:16]
 
     @property
     def arms(self) -> Path:

@@ -15,7 +15,6 @@ from esac_ag.clock import Seeds, sleep_s
 from esac_ag.conduct.audit import audit
 from esac_ag.conduct.cleaning import clean_workspace
 from esac_ag.conduct.collect import read_study
-from esac_ag.conduct.opening import workspace_label
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
 from esac_ag.errors import SubstitutionRefused
@@ -48,7 +47,7 @@ def test_a_study_runs_end_to_end_and_leaves_nothing(tmp_path: Path) -> None:
     assert audit(opened.context.folder.path).clean
     view, _ = write_report(opened.context.folder.path)
     assert {arm.graded for arm in view.counts} == {8}
-    assert list(engine.leftovers(workspace_label(opened.context.workspace))) == []
+    assert list(engine.leftovers(opened.context.workspace.label)) == []
     engine.close()
 
 
@@ -81,7 +80,7 @@ def test_a_bundle_substituted_while_the_study_runs_is_refused_at_the_next_launch
     state = read_state(folder_of(study).ledger)
     outcomes = [attempt.outcome for attempt in state.attempts.values()]
     assert outcomes == [Outcome.COMPLETED, Outcome.CANCELLED]
-    assert list(engine.leftovers(workspace_label(opened.context.workspace))) == []
+    assert list(engine.leftovers(opened.context.workspace.label)) == []
     engine.close()
 
 
@@ -100,7 +99,7 @@ def test_a_study_that_is_killed_ten_times_is_finished_by_the_next_runs(tmp_path:
     """SIGKILL at random moments: every cell exactly once, the ledger verifies, containers do not pile up."""
     study = a_docker_study(tmp_path, repetitions=1)
     engine = an_engine_for(tmp_path)
-    label = workspace_label(Workspace(tmp_path))
+    label = Workspace(tmp_path).label
     moments = Seeds("docker kills").stream("moments")
     most_left = 0
     for _ in range(KILLS):
@@ -132,7 +131,7 @@ def test_what_a_killed_run_left_is_removed_by_clean(tmp_path: Path) -> None:
     a_docker_study(tmp_path, book=book)
     engine = an_engine_for(tmp_path)
     workspace = Workspace(tmp_path)
-    label = workspace_label(workspace)
+    label = workspace.label
     process = start(tmp_path)
     while not list(engine.leftovers(label)):
         sleep_s(0.05)
@@ -154,7 +153,7 @@ def test_ctrl_c_once_cancels_what_runs_and_leaves_nothing(tmp_path: Path) -> Non
     }
     study = a_docker_study(tmp_path, book=book)
     engine = an_engine_for(tmp_path)
-    label = workspace_label(Workspace(tmp_path))
+    label = Workspace(tmp_path).label
     process = start(tmp_path)
     while not any(line.startswith("container") for line in engine.leftovers(label)):
         sleep_s(0.05)
