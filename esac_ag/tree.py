@@ -79,6 +79,11 @@ class FileTree(Mapping[bytes, Node]):
         start = prefix + b"/"
         return FileTree({p[len(start) :]: node for p, node in self._nodes.items() if p.startswith(start)})
 
+    def without_ignored(self) -> FileTree:
+        """This tree without what tree hashes leave out: caches, version control, byte code."""
+        kept = {p: n for p, n in self._nodes.items() if not is_ignored(p.decode("utf-8", "surrogateescape"))}
+        return FileTree(kept)
+
     def sha256(self) -> str:
         """The tree hash of manifest version 1: regular files, caches left out, LF-normalised."""
         return tree_sha256(

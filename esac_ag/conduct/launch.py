@@ -229,8 +229,10 @@ def _keep(
     tree = task.snapshot if exported is None else exported.tree.inside(b"workspace")
     lost = ("the workspace was lost; this is the untouched snapshot",)
     findings = lost if exported is None else tuple(filter(_is_news, exported.findings))
-    patch = unified_diff(task.snapshot, tree)
-    statistics = diff_statistics(task.snapshot, tree)
+    # Caches and byte code are no change that anybody made; the archive keeps them.
+    changed = tree.without_ignored()
+    patch = unified_diff(task.snapshot, changed)
+    statistics = diff_statistics(task.snapshot, changed)
     submission = Submission(
         tree_sha256=tree.exact_sha256(),
         archive_sha256=folder.write_submission(tree),

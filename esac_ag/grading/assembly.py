@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 
-from esac_ag.canonical import canonical_json, is_ignored
+from esac_ag.canonical import canonical_json
 from esac_ag.manifest.package import GraderPackage
 from esac_ag.manifest.plan import GraderLimits
 from esac_ag.tree import Directory, FileTree, Link, Node, RegularFile
@@ -18,14 +18,10 @@ def judged_tree(submission: FileTree, snapshot: FileTree, restore: Iterable[str]
     task covers them. What lies at or below a path of `restore` comes from the snapshot alone, whatever
     the submission put there or on the way there. Links that lead out of the tree are left out.
     """
-    nodes = {path: node for path, node in submission.items() if not is_ignored(_text(path))}
+    nodes = dict(submission.without_ignored())
     for path in restore:
         _restore(nodes, snapshot, path.strip("/").encode())
     return FileTree({path: node for path, node in nodes.items() if not _leads_out(path, node)})
-
-
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
 
 
 def _restore(nodes: dict[bytes, Node], snapshot: FileTree, target: bytes) -> None:

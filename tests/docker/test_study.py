@@ -51,6 +51,25 @@ def test_a_study_runs_end_to_end_and_leaves_nothing(tmp_path: Path) -> None:
     engine.close()
 
 
+def test_caches_that_running_the_tests_leaves_are_no_change(tmp_path: Path) -> None:
+    """Byte code and test caches count as no touched file and are in no patch, but stay in the archive."""
+    leave = "python3 -m compileall -q . && mkdir .pytest_cache && echo x > .pytest_cache/x && touch new.txt"
+    book = {
+        "format_version": 1,
+        "tasks": {"*": {"plays": {"leave": [{"do": "run", "argv": ["bash", "-c", leave]}]}}},
+    }
+    a_docker_study(tmp_path, book=book)
+    engine = an_engine_for(tmp_path)
+    opened = opened_in_docker(tmp_path, engine)
+    run_study(opened, concurrency=1, watcher=Told(), limit=1)
+    (attempt,) = read_study(opened.context.folder.path).attempts.values()
+    folder = opened.context.folder.attempt(attempt.attempt_id)
+    assert attempt.costs.touched_files == 1
+    assert b"pycache" not in (folder.path / "patch.diff").read_bytes()
+    assert any(b"__pycache__" in path for path in folder.read_submission())
+    engine.close()
+
+
 def test_an_agent_sees_the_snapshot_as_a_repository_with_one_commit(tmp_path: Path) -> None:
     """A fresh commit of the snapshot and nothing else: clean, one commit, no other reference."""
     look = "git status --porcelain; git log --all --oneline | wc -l; git stash list; git tag; git fsck"

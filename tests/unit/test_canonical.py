@@ -56,6 +56,7 @@ def test_caches_are_no_part_of_a_tree() -> None:
     )
     assert clean.sha256() == dirty.sha256()
     assert clean.exact_sha256() != dirty.exact_sha256()
+    assert dict(dirty.without_ignored()) == dict(clean)
 
 
 @given(st.dictionaries(st.text("ab/c", min_size=1), st.binary(max_size=8), max_size=6))
