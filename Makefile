@@ -12,12 +12,12 @@ help: ## show the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | \
 		while IFS='|' read -r name words; do printf '%-14s%s\n' "$$name" "$$words"; done
 
-setup: python engine images ## virtual environment, dependencies, Docker engine, images
+setup: python engine images proofs ## virtual environment, dependencies, Docker engine, images, proofs of the tasks
 
-demo: setup proofs ## run the demonstration study and report on it
+demo: setup ## run the demonstration study and report on it
 	@$(BIN)/esac-ag demo
 
-test: setup registry ## run all tests, those in Docker included
+test: python engine images registry ## run all tests, those in Docker included
 	@$(BIN)/pytest
 
 check: python ## lint, types, layers, schemas
@@ -28,7 +28,7 @@ check: python ## lint, types, layers, schemas
 	@$(BIN)/esac-ag schema --check
 	@if command -v shellcheck >/dev/null; then shellcheck -x scripts/* .ci/run runner/images/prepare.sh; fi
 
-bench: setup ## measure overhead, memory and start-up against their limits
+bench: python engine images ## measure overhead, memory and start-up against their limits
 	@for program in $$(grep -l __main__ benchmarks/*.py); do \
 		name=benchmarks.$$(basename "$$program" .py); echo "== $$name"; $(BIN)/python -m "$$name" || exit 1; \
 	done

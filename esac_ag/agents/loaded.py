@@ -15,6 +15,7 @@ from pydantic import Field
 
 from esac_ag.agents.front_matter import front_matter
 from esac_ag.canonical import file_sha256
+from esac_ag.manifest.plan import AgentKind
 from esac_ag.record import Identifier, Record, Sha256
 from esac_ag.tree import FileTree
 
@@ -71,6 +72,8 @@ class LoadedInstructions(Record):
     """`loaded-instructions.json` of one attempt."""
 
     arm: Identifier
+    agent_kind: AgentKind | None = None
+    """What acted; filled in by the conductor."""
     requests: Annotated[int, Field(ge=0)] | None
     """Requests that were looked through; null for agents that send none to a model."""
     files: tuple[LoadedFile, ...]

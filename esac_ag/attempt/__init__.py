@@ -80,6 +80,14 @@ class Costs(Record):
     dependencies_added: Count | None = None
 
 
+class UsageRecord(Record):
+    """What an attempt cost, with what acted (`usage.json`)."""
+
+    agent_kind: AgentKind
+    agent_label: str
+    costs: Costs
+
+
 class Submission(Record):
     """What the agent left: digests of the archived tree and of the patch."""
 
@@ -153,6 +161,8 @@ class Grading(Record):
 
     attempt_id: Identifier
     task_id: Identifier
+    agent_kind: AgentKind | None = None
+    """What acted; null for proofs, where nobody did."""
     manifest_sha256: Sha256 | None
     private_grader_id: str
     submission_tree_sha256: Sha256

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, assert_never
 from pydantic import Field
 
 from esac_ag.attempt import GRADED_OUTCOMES, Cell, GradingStatus, Outcome
+from esac_ag.manifest.plan import AgentKind
 from esac_ag.record import Identifier, Record, Sha256
 
 
@@ -20,6 +21,8 @@ class StudyOpened(Record):
     study_id: Identifier
     manifest_sha256: Sha256
     schedule_sha256: Sha256
+    agent_kind: AgentKind
+    """`scripted` studies are evidence about no model."""
     tasks_sha256: Sha256
     """Of `tasks.json`, the task packages as they were when the study began."""
 

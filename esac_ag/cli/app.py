@@ -32,6 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich would cost a third of the start-up time of every command
 )
 task_app = typer.Typer(help="Task packages: list, prove and seal them.", no_args_is_help=True)
 app.add_typer(task_app, name="task")
@@ -133,10 +134,10 @@ def plan(
     manifest: ManifestArgument,
     n: ConcurrencyOption = 2,
     run_s: Annotated[
-        float | None, typer.Option("--run-s", help="Measured seconds of one run.", show_default=False)
+        float | None, typer.Option("--run-s", min=0, max=1e9, help="Measured seconds of one run.")
     ] = None,
     run_cost: Annotated[
-        float | None, typer.Option("--run-cost", help="Measured cost of one run.", show_default=False)
+        float | None, typer.Option("--run-cost", min=0, max=1e9, help="Measured cost of one run.")
     ] = None,
     root: RootOption = None,
     json: JsonOption = False,

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from esac_ag.artifacts import StudyFolder
+from pydantic import BaseModel
+
+from esac_ag.artifacts import StudyFolder, file_digest
 from esac_ag.attempt import AttemptRecord, Grading
 from esac_ag.attempt.events import StudyState
 from esac_ag.canonical import loads_strict, sha256_of
-from esac_ag.errors import InputRefused
+from esac_ag.errors import InputRefused, SubstitutionRefused
 from esac_ag.ledger import read_state
 from esac_ag.manifest.package import TaskPackage, TaskPackages
 from esac_ag.manifest.plan import Manifest
 from esac_ag.rooms.records import read_record
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,11 @@ class StudyRecords:
 
 
 def read_study(path: Path) -> StudyRecords:
-    """Everything that the ledger of a study's folder vouches for.
+    """Everything that the ledger of a study's folder vouches for, compared with the ledger's digests.
 
     Raises:
-        InputRefused: the folder holds no study, or a file of it is missing or damaged.
+        InputRefused: the folder holds no study.
+        SubstitutionRefused: a record is missing or is not the one that the ledger names.
         LedgerCorrupt: the ledger does not verify.
     """
     folder = StudyFolder(path)
@@ -52,9 +58,23 @@ def read_study(path: Path) -> StudyRecords:
     gradings = {}
     for attempt in state.attempts.values():
         files = folder.attempt(attempt.attempt_id).path
-        if "attempt.json" in attempt.artifacts:
-            attempts[attempt.attempt_id] = read_record(files / "attempt.json", AttemptRecord)
-        if attempt.grading is not None:
-            gradings[attempt.attempt_id] = read_record(files / "grading" / "result.json", Grading)
-    digest = sha256_of(loads_strict(folder.manifest.read_bytes()))
-    return StudyRecords(folder, manifest, digest, tasks, state, attempts, gradings)
+        if (digest := attempt.artifacts.get("attempt.json")) is not None:
+            attempts[attempt.attempt_id] = _vouched(files / "attempt.json", AttemptRecord, digest)
+        if (digest := attempt.artifacts.get("grading/result.json")) is not None:
+            gradings[attempt.attempt_id] = _vouched(files / "grading" / "result.json", Grading, digest)
+    manifest_sha256 = sha256_of(loads_strict(folder.manifest.read_bytes()))
+    return StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, gradings)
+
+
+def _vouched(path: Path, kind: type[Model], expected: str) -> Model:
+    """A record whose file is the one that the ledger names."""
+    found = file_digest(path) if path.is_file() else "no such file"
+    if found != expected:
+        raise SubstitutionRefused(
+            "a record of the study is not the one that the ledger names",
+            where=str(path),
+            expected=expected,
+            found=found,
+            remedy="`esac-ag audit` lists all that changed; restore the study's folder from a copy",
+        )
+    return read_record(path, kind)

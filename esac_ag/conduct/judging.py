@@ -40,7 +40,9 @@ def judge(
     # The attempt's id is random, so no submission can know the inputs that are drawn.
     seed = f"{Seeds(study.manifest.schedule.seed).number('grading', attempt_id):064x}"
     with folder.stream("grading/grader.log", study.redactor, limit_bytes=GRADER_LOG_BYTES) as log:
-        grading = _grade(study, reference, task, attempt_id, seed, log)
+        grading = _grade(study, reference, task, attempt_id, seed, log).model_copy(
+            update={"agent_kind": study.manifest.agent.kind}
+        )
     written = {"grading/result.json": folder.write_record("grading/result.json", grading, study.redactor)}
     return grading, written | digests(folder, ["grading/grader.log"])
 

@@ -21,7 +21,7 @@ from esac_ag.agents.contract import (
 )
 from esac_ag.archive import shown
 from esac_ag.artifacts import AttemptFolder, digests
-from esac_ag.attempt import AttemptRecord, Cell, LimitKind, Outcome, Submission
+from esac_ag.attempt import AttemptRecord, Cell, LimitKind, Outcome, Submission, UsageRecord
 from esac_ag.canonical import canonical_json
 from esac_ag.clock import Deadline
 from esac_ag.conduct.context import StudyContext
@@ -138,8 +138,10 @@ def launch(study: StudyContext, task: LoadedTask, cell: Cell, attempt_id: str, o
         output_truncated=end.output_truncated,
     )
     if end.loaded is not None:
-        folder.write_record("loaded-instructions.json", end.loaded, study.redactor)
-    folder.write_record("usage.json", record.costs, study.redactor)
+        loaded = end.loaded.model_copy(update={"agent_kind": record.agent_kind})
+        folder.write_record("loaded-instructions.json", loaded, study.redactor)
+    usage = UsageRecord(agent_kind=record.agent_kind, agent_label=record.agent_label, costs=record.costs)
+    folder.write_record("usage.json", usage, study.redactor)
     written = {"attempt.json": folder.write_record("attempt.json", record, study.redactor)}
     return Launched(record, written | digests(folder, ARTIFACTS))
 
@@ -278,7 +280,8 @@ def _assignment(
             transcript(canonical_json(entry) + b"\n")
 
         def command(facts: dict[str, object]) -> None:
-            commands(json.dumps(facts, ensure_ascii=True, sort_keys=True).encode() + b"\n")
+            labelled = facts | {"agent_kind": study.manifest.agent.kind.value}
+            commands(json.dumps(labelled, ensure_ascii=True, sort_keys=True).encode() + b"\n")
 
         yield Assignment(
             cell=cell,

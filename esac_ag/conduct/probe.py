@@ -11,10 +11,8 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from esac_ag import __version__, clock
 from esac_ag.agents.contract import AGENT_HOME, AGENT_ROOT, AGENT_UID
@@ -26,6 +24,7 @@ from esac_ag.errors import SandboxLost
 from esac_ag.grading.container import GRADER_GID, GRADER_UID, PRIVATE_FOLDER, grader_spec
 from esac_ag.manifest.plan import Images, Limits, Network
 from esac_ag.manifest.probe import ProbedImages, ProbeRecord, ProbeRoute
+from esac_ag.owner import temporary_folder
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine, Role, Sandbox, Termination
 from esac_ag.tree import Directory, FileTree, RegularFile
@@ -111,25 +110,23 @@ def _canary() -> str:
 @contextmanager
 def _on_the_host(canary: str, workspace: Workspace) -> Iterator[None]:
     """The canary in files of the host, and in a process's environment and arguments."""
-    with (
-        tempfile.TemporaryDirectory(prefix="esac-ag-probe-") as temporary,
-        tempfile.TemporaryDirectory(prefix=".probe-", dir=workspace.root) as beside,
-    ):
-        for folder in (temporary, beside):
-            path = Path(folder) / f"{canary}.txt"
+    workspace.state.mkdir(exist_ok=True)
+    with temporary_folder("probe") as elsewhere, temporary_folder("probe", inside=workspace.state) as beside:
+        for folder in (elsewhere, beside):
+            path = folder / f"{canary}.txt"
             path.write_text(canary)
             path.chmod(0o644)
-            Path(folder).chmod(0o755)
+            folder.chmod(0o755)
+        # It lives as long as its input is open: a killed harness leaves no process behind.
         process = subprocess.Popen(
-            [sys.executable, "-I", "-c", "import time; time.sleep(600)", canary],
+            [sys.executable, "-I", "-c", "import sys; sys.stdin.read()", canary],
             env={**os.environ, "ESAC_AG_CANARY": canary},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
         )
         try:
             yield
         finally:
-            process.kill()
-            process.wait()
+            process.communicate()
 
 
 @contextmanager

@@ -38,7 +38,8 @@ from esac_ag.errors import (
     LedgerCorrupt,
     StudyPaused,
 )
-from esac_ag.ledger import Ledger, open_ledger
+from esac_ag.ledger import Ledger, alone, open_ledger
+from esac_ag.owner import remove_abandoned_folders
 from esac_ag.rooms.tasks import LoadedTask, load_sealed_task
 
 BACKOFF_FIRST_S = 1.0
@@ -92,10 +93,12 @@ def run_study(
         SubstitutionRefused: sealed bytes changed while the study ran.
     """
     study, cells = opened.context, opened.cells
-    with open_ledger(study.folder.ledger) as ledger:
+    lock = study.workspace.study_lock(study.manifest.study_id)
+    with alone(lock, what=study.manifest.study_id), open_ledger(study.folder.ledger) as ledger:
         session = _Session(study, ledger, watcher)
         session.open(opened, concurrency)
         study.engine.clean(study.workspace.label, study.manifest.study_id)
+        remove_abandoned_folders(study.workspace.state)
         session.cancel_unfinished()
         todo = session.left_to_do(cells)
         watcher.planned(len(cells), len(cells) - len(todo))
@@ -128,6 +131,7 @@ class _Session:
                     manifest_sha256=self._study.manifest_sha256,
                     schedule_sha256=study.schedule_sha256,
                     tasks_sha256=study.tasks_sha256,
+                    agent_kind=self._study.manifest.agent.kind,
                 )
             )
         elif opened.manifest_sha256 != self._study.manifest_sha256:

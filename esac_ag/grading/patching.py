@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 from esac_ag.errors import InputRefused
+from esac_ag.owner import temporary_folder
 from esac_ag.tree import Directory, FileTree, Link, Node, RegularFile
 
 _TIMEOUT_S = 60.0
@@ -19,8 +19,8 @@ def apply_patch(tree: FileTree, patch: bytes) -> FileTree:
     Raises:
         InputRefused: the patch does not apply, with git's reason.
     """
-    with tempfile.TemporaryDirectory(prefix="esac-ag-patch-") as name:
-        folder = Path(name) / "tree"
+    with temporary_folder("patch") as name:
+        folder = name / "tree"
         folder.mkdir()
         _write(folder, tree)
         done = subprocess.run(

@@ -136,17 +136,7 @@ def open_ledger(path: Path) -> Iterator[Ledger]:
         StudyBusy: another process has it open.
         LedgerCorrupt: it does not verify; nothing was changed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path.with_suffix(".lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise StudyBusy(
-            "another harness is working on this study",
-            where=str(path.parent),
-            remedy="wait for it to end, or stop it; it is safe to start again afterwards",
-        ) from None
-    try:
+    with alone(path.with_suffix(".lock"), what=str(path.parent)):
         lines, torn = read_lines(path)
         _replay(path, lines)
         recovered = _set_aside(path, torn, len(lines)) if torn else None
@@ -159,6 +149,27 @@ def open_ledger(path: Path) -> Iterator[Ledger]:
             yield ledger
         finally:
             ledger.close()
+
+
+@contextmanager
+def alone(lock_path: Path, *, what: str) -> Iterator[None]:
+    """Hold a lock that ends with the process.
+
+    Raises:
+        StudyBusy: another process holds it.
+    """
+    lock_path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(lock_path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StudyBusy(
+            "another harness is working on this study",
+            where=what,
+            remedy="wait for it to end, or stop it; it is safe to start again afterwards",
+        ) from None
+    try:
+        yield
     finally:
         lock.release()
 

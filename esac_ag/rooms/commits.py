@@ -7,13 +7,13 @@ no history, tags, reflogs or dangling objects that could hold a solution.
 from __future__ import annotations
 
 import os
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 
 import git
 
 from esac_ag.errors import InputRefused
+from esac_ag.owner import temporary_folder
 from esac_ag.rooms.trees import read_tree
 from esac_ag.tree import FileTree, Link, RegularFile
 
@@ -71,11 +71,10 @@ def fresh_repository(snapshot: FileTree) -> FileTree:
 
 
 def _build(snapshot: FileTree) -> FileTree:
-    with tempfile.TemporaryDirectory(prefix="esac-ag-snapshot-") as folder:
-        top = Path(folder)
+    with temporary_folder("snapshot") as top:
         _write(snapshot, top / "tree")
         command = git.Git(str(top / "tree"))
-        command.update_environment(**ALONE, **WHO, GIT_CEILING_DIRECTORIES=folder)
+        command.update_environment(**ALONE, **WHO, GIT_CEILING_DIRECTORIES=str(top))
         try:
             command.execute(["git", "init", "--quiet", "--template=", "--initial-branch=main"])
             command.execute(["git", "add", "--all", "--force"])

@@ -83,6 +83,15 @@ class Workspace:
         return self.root / "runner"
 
     @property
+    def state(self) -> Path:
+        """What the harness remembers between commands: locks, proofs, drafts of demonstrations."""
+        return self.root / ".esac-ag"
+
+    def study_lock(self, study_id: str) -> Path:
+        """The lock of a study, whatever folder its results go to."""
+        return self.state / "locks" / f"{study_id}.lock"
+
+    @property
     def results(self) -> Path:
         """What runs write, unless another folder is named."""
         return self.root / "results"

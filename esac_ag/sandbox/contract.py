@@ -236,4 +236,4 @@ class Engine(Protocol):
         """Descriptions of containers and volumes of a workspace, or of a study of it, that still exist."""
 
     def clean(self, workspace: str, study: str | None = None) -> tuple[str, ...]:
-        """Remove what `leftovers` tells, and tell what was removed."""
+        """Remove what `leftovers` tells, but not what another live process uses; tell what was removed."""

@@ -10,12 +10,12 @@ import os
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from esac_ag.errors import InfrastructureFailure
+from esac_ag.owner import temporary_folder
 from esac_ag.sandbox.image_definition import ImageDefinition
 
 _ETC = Path("/etc")
@@ -63,11 +63,11 @@ def root_archive(definition: ImageDefinition, etc: Path = _ETC) -> Iterator[tupl
             found="none",
             remedy="as root: `apt-get install mmdebstrap`, or make the registry reachable",
         )
-    with tempfile.TemporaryDirectory(prefix="esac-ag-base-") as folder:
-        target = Path(folder) / "root.tar"
-        script = Path(folder) / "prepare.sh"
+    with temporary_folder("base") as folder:
+        target = folder / "root.tar"
+        script = folder / "prepare.sh"
         script.write_bytes(definition.images["prepare.sh"])
-        sources = Path(folder) / "host.sources"
+        sources = folder / "host.sources"
         sources.write_text(host_sources(distribution, suite, etc), encoding="utf-8")
         argv = [program, *_options(definition, script), suite, str(target)]
         _run(argv + [str(sources)] * (sources.stat().st_size > 0), definition.base.epoch_s)

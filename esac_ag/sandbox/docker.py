@@ -27,6 +27,7 @@ from pydantic import JsonValue
 
 from esac_ag.clock import now, opaque_id
 from esac_ag.errors import EngineUnavailable, HarnessError, ImageMissing, InfrastructureFailure, SandboxLost
+from esac_ag.owner import is_of_another
 from esac_ag.sandbox.container import DockerSandbox
 from esac_ag.sandbox.contract import Sandbox, SandboxSpec
 from esac_ag.sandbox.facts import (
@@ -38,7 +39,13 @@ from esac_ag.sandbox.facts import (
     image_facts,
     owner_in,
 )
-from esac_ag.sandbox.options import LABEL_SANDBOX, LABEL_STUDY, LABEL_WORKSPACE, container_request
+from esac_ag.sandbox.options import (
+    LABEL_OWNER,
+    LABEL_SANDBOX,
+    LABEL_STUDY,
+    LABEL_WORKSPACE,
+    container_request,
+)
 from esac_ag.sandbox.streams import OutputStream
 
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
@@ -366,12 +373,20 @@ class DockerEngine:
             yield description
 
     def clean(self, workspace: str, study: str | None = None) -> tuple[str, ...]:
-        """Remove what `leftovers` tells, and tell what was removed."""
+        """Remove what `leftovers` tells unless another live process uses it, and tell what was removed."""
         removed: list[str] = []
-        for remove, description, _ in self._found(workspace, study):
-            with translated("remove a leftover", where=description), suppress(docker.errors.NotFound):
-                remove()
-            removed.append(description)
+        for remove, description, labels in self._found(workspace, study):
+            if is_of_another(labels.get(LABEL_OWNER, "")):
+                continue
+            with translated("remove a leftover", where=description):
+                try:
+                    remove()
+                except docker.errors.APIError as error:
+                    # Somebody else was faster, or a container that is kept holds the volume.
+                    if error.status_code not in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                        raise
+                else:
+                    removed.append(description)
         return tuple(removed)
 
     def _found(

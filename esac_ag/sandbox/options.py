@@ -1,7 +1,7 @@
 """The engine's request for a container: hardening is here, always, and is no option.
 
 The measures and their reasons are in the design's chapter on the sandbox; each one is proved from
-inside a container by `tests/docker/test_hardening.py`.
+inside a container by `tests/docker/test_hardening_*.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from esac_ag.errors import UsageError
+from esac_ag.owner import this_process
 from esac_ag.sandbox.contract import SandboxSpec, ScratchMount, Volume
 
 LABEL_WORKSPACE = "esac-ag.workspace"
 LABEL_STUDY = "esac-ag.study"
 LABEL_ATTEMPT = "esac-ag.attempt"
 LABEL_ROLE = "esac-ag.role"
+LABEL_OWNER = "esac-ag.owner"
+"""Mark of the process that made it (`esac_ag.owner`): what a live process uses is not cleaned up."""
 LABEL_SANDBOX = "esac-ag.sandbox"
 """The container's name, so that its volumes can be found without it."""
 
@@ -79,6 +82,7 @@ def labels_of(spec: SandboxSpec, workspace: str, name: str) -> dict[str, JsonVal
         LABEL_ATTEMPT: spec.attempt,
         LABEL_ROLE: spec.role.value,
         LABEL_SANDBOX: name,
+        LABEL_OWNER: this_process(),
     }
 
 

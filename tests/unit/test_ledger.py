@@ -21,6 +21,7 @@ from esac_ag.attempt.events import (
 )
 from esac_ag.errors import LedgerCorrupt, StudyBusy
 from esac_ag.ledger import is_locked, open_ledger, read_lines, read_state
+from esac_ag.manifest.plan import AgentKind
 
 DIGEST = "ab" * 32
 
@@ -41,7 +42,13 @@ def a_story(attempt_id: str = "a1", cell: Cell | None = None) -> list[Body]:
 
 def opened() -> StudyOpened:
     """The first event of a study."""
-    return StudyOpened(study_id="study", manifest_sha256=DIGEST, schedule_sha256=DIGEST, tasks_sha256=DIGEST)
+    return StudyOpened(
+        study_id="study",
+        manifest_sha256=DIGEST,
+        schedule_sha256=DIGEST,
+        tasks_sha256=DIGEST,
+        agent_kind=AgentKind.SCRIPTED,
+    )
 
 
 def write(path: Path, bodies: list[Body]) -> None:

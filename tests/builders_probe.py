@@ -1,0 +1,167 @@
+"""Containers of the isolation probe that leak on purpose, by a client that alters the engine's requests."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from esac_ag.agents.contract import AGENT_ROOT, AGENT_UID
+from esac_ag.conduct.freeze import images_at_hand
+from esac_ag.conduct.probe import probe
+from esac_ag.manifest.plan import Limits, Network
+from esac_ag.manifest.probe import ProbeRecord
+from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.contract import Role
+from esac_ag.sandbox.docker import DockerEngine, connect
+from esac_ag.sandbox.options import LABEL_ROLE
+
+CANARY = re.compile(rb"esac-ag-canary-[0-9a-f]{32}")
+PROBE_LIMITS = Limits(wall_clock_s=60, workspace_mib=64, tmp_mib=16, memory_mib=512)
+
+Request = dict[str, Any]
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """What is wrong with an agent's container. The canary is known by then: a grader got it before."""
+
+    request: Callable[[Request, str], None] = lambda _request, _canary: None
+    """Alters the engine's request, HostConfig included."""
+    files: Callable[[str], Mapping[str, Files]] = lambda _canary: {}
+    """Further files by the volume that they are put into, once the container runs."""
+    contents: Callable[[bytes, str], bytes] = lambda archive, _canary: archive
+    """Alters the archive of the probe's own files."""
+
+
+@dataclass
+class Weakening:
+    """The SDK's client, but the probe's container for agents is made with a leak."""
+
+    client: Any
+    leak: Leak
+    canary: str = ""
+    weakened: set[str] = field(default_factory=set)
+    """Ids of the containers that were made with the leak."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self.client, name)
+
+    def create_container_from_config(self, request: Request, name: str) -> Any:  # noqa: ANN401
+        """Make a container, a leaky one if an agent's probe will act in it."""
+        is_probe = request["Labels"][LABEL_ROLE] == Role.PROBE
+        leaky = is_probe and request["User"].startswith(f"{AGENT_UID}:")
+        if leaky:
+            self.leak.request(request, self.canary)
+        made = self.client.create_container_from_config(request, name)
+        if leaky:
+            self.weakened.add(made["Id"])
+        return made
+
+    def put_archive(self, container: str, path: str, data: bytes) -> Any:  # noqa: ANN401
+        """Put files; into a leaky container, those of the leak as well."""
+        if container not in self.weakened:
+            if found := CANARY.search(data):
+                self.canary = found.group().decode()
+            return self.client.put_archive(container, path, data)
+        for place, files in self.leak.files(self.canary).items():
+            self.client.put_archive(container, place, _packed(files))
+        return self.client.put_archive(container, path, self.leak.contents(data, self.canary))
+
+
+def _packed(files: Files) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.uid, member.gid = len(data), AGENT_UID, AGENT_UID
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+@contextmanager
+def a_weak_engine(label: str, leak: Leak) -> Iterator[DockerEngine]:
+    """The real engine, whose probe containers have a leak."""
+    engine = DockerEngine(label, client=cast("Any", Weakening(connect(), leak)))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def probed(
+    engine: DockerEngine, workspace: Workspace, *, private: tuple[str, ...] = (), limits: Limits = PROBE_LIMITS
+) -> ProbeRecord:
+    """Probe as `esac-ag probe` does."""
+    images, image_ids = images_at_hand(workspace, engine)
+    return probe(
+        engine,
+        workspace,
+        study_id="probe-tests",
+        images=images,
+        image_ids=image_ids,
+        limits=limits,
+        network=Network.NONE,
+        private_material=private,
+        manifest_sha256=None,
+    )
+
+
+def probed_with(leak: Leak, workspace: Workspace, label: str, private: tuple[str, ...] = ()) -> ProbeRecord:
+    """Probe a container with a leak."""
+    with a_weak_engine(label, leak) as engine:
+        return probed(engine, workspace, private=private)
+
+
+def first_process(*argv: str) -> Callable[[Request, str], None]:
+    """A request whose first process is another; `CANARY` in an argument stands for the canary."""
+
+    def alter(request: Request, canary: str) -> None:
+        request["Entrypoint"] = [argv[0]]
+        request["Cmd"] = [argument.replace("CANARY", canary) for argument in argv[1:]]
+
+    return alter
+
+
+def host_config(**changes: object) -> Callable[[Request, str], None]:
+    """A request with other values in its HostConfig; lists are made longer."""
+
+    def alter(request: Request, _canary: str) -> None:
+        host = request["HostConfig"]
+        for key, value in changes.items():
+            host[key] = [*host.get(key, []), *value] if isinstance(value, list) else value
+
+    return alter
+
+
+def variables(*pairs: str) -> Callable[[Request, str], None]:
+    """A request with further variables; `CANARY` stands for the canary."""
+
+    def alter(request: Request, canary: str) -> None:
+        request["Env"] += [pair.replace("CANARY", canary) for pair in pairs]
+
+    return alter
+
+
+def in_workspace(name: str, data: bytes = b"") -> Callable[[str], Mapping[str, Files]]:
+    """A further file in the agent's volume; `CANARY` in name and content stands for the canary."""
+
+    def files(canary: str) -> Mapping[str, Files]:
+        return {
+            AGENT_ROOT: {
+                name.replace("CANARY", canary): data.replace(b"CANARY", canary.encode()),
+            }
+        }
+
+    return files
+
+
+def bound(source: Path, target: str) -> Callable[[Request, str], None]:
+    """A request that binds something of the host."""
+    return host_config(Binds=[f"{source}:{target}"])
