@@ -81,28 +81,43 @@ def pack(
         existing: folders that are there already and keep their owner and mode, unless the tree or
             `root_mode` names them.
     """
+    return b"".join(
+        pack_parts(tree, uid=uid, gid=gid, root_mode=root_mode, prefix=prefix, base=base, existing=existing)
+    )
+
+
+def pack_parts(
+    tree: FileTree,
+    *,
+    uid: int,
+    gid: int,
+    root_mode: int | None = None,
+    prefix: bytes = b"",
+    base: tuple[int, int, int] | None = None,
+    existing: Collection[bytes] = frozenset(),
+) -> Iterator[bytes]:
+    """The archive of `pack` in pieces, without a second copy of any file."""
     nodes: dict[bytes, Node] = dict(tree.under(prefix) if prefix else tree)
     implied = folders_of(nodes) | folders_of([prefix + b"/"] if prefix else ())
     kept = set(existing) - ({prefix} if root_mode is not None else set())
     nodes.update(dict.fromkeys(implied - nodes.keys() - kept, Directory()))
-    parts: list[bytes] = []
     if base is not None and prefix:
-        parts.append(header(_ROOT, Kind.DIRECTORY, mode=base[2], uid=base[0], gid=base[1]))
+        yield header(_ROOT, Kind.DIRECTORY, mode=base[2], uid=base[0], gid=base[1])
     elif root_mode is not None and not prefix:
-        parts.append(header(_ROOT, Kind.DIRECTORY, mode=root_mode, uid=uid, gid=gid))
+        yield header(_ROOT, Kind.DIRECTORY, mode=root_mode, uid=uid, gid=gid)
     for path, node in sorted(nodes.items()):
         match node:
             case RegularFile(data, executable):
                 mode = 0o755 if executable else 0o644
-                parts += [header(path, Kind.FILE, mode=mode, uid=uid, gid=gid, size=len(data)), data]
-                parts.append(b"\0" * (-len(data) % BLOCK_BYTES))
+                yield header(path, Kind.FILE, mode=mode, uid=uid, gid=gid, size=len(data))
+                yield data
+                yield b"\0" * (-len(data) % BLOCK_BYTES)
             case Link(target):
-                parts.append(header(path, Kind.LINK, mode=0o777, uid=uid, gid=gid, target=target))
+                yield header(path, Kind.LINK, mode=0o777, uid=uid, gid=gid, target=target)
             case Directory():
                 mode = root_mode if root_mode is not None and path == prefix else 0o755
-                parts.append(header(path + b"/", Kind.DIRECTORY, mode=mode, uid=uid, gid=gid))
-    parts.append(b"\0" * (2 * BLOCK_BYTES))
-    return b"".join(parts)
+                yield header(path + b"/", Kind.DIRECTORY, mode=mode, uid=uid, gid=gid)
+    yield b"\0" * (2 * BLOCK_BYTES)
 
 
 def folders_of(paths: Iterable[bytes]) -> set[bytes]:

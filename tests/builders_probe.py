@@ -96,7 +96,11 @@ def a_weak_engine(label: str, leak: Leak) -> Iterator[DockerEngine]:
 
 
 def probed(
-    engine: DockerEngine, workspace: Workspace, *, private: tuple[str, ...] = (), limits: Limits = PROBE_LIMITS
+    engine: DockerEngine,
+    workspace: Workspace,
+    *,
+    private: tuple[str, ...] = (),
+    limits: Limits = PROBE_LIMITS,
 ) -> ProbeRecord:
     """Probe as `esac-ag probe` does."""
     images, image_ids = images_at_hand(workspace, engine)

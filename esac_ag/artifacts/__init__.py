@@ -10,11 +10,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import zstandard
 from pydantic import BaseModel
 
-from esac_ag.archive import TreeLimits, pack, unpack
+from esac_ag.archive import TreeLimits, pack_parts, unpack
 from esac_ag.artifacts.redaction import Redactor
 from esac_ag.canonical import canonical_json, sha256_of_bytes
 from esac_ag.errors import InputRefused, SandboxLost
@@ -33,14 +34,20 @@ WHOLE = TreeLimits(
 
 def write_atomic(path: Path, data: bytes) -> str:
     """Write a file so that it is there whole or not at all; its SHA-256."""
+    with _whole_or_nothing(path) as file:
+        file.write(data)
+    return sha256_of_bytes(data)
+
+
+@contextmanager
+def _whole_or_nothing(path: Path) -> Iterator[BinaryIO]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial")
     with temporary.open("wb") as file:
-        file.write(data)
+        yield file
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
-    return sha256_of_bytes(data)
 
 
 def file_digest(path: Path) -> str:
@@ -111,8 +118,12 @@ class AttemptFolder:
 
         A submission is evidence and is not redacted: no secret ever enters a container.
         """
-        archive = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL).compress(pack(tree, uid=0, gid=0))
-        return write_atomic(self.path / "submission.tar.zst", archive)
+        path = self.path / "submission.tar.zst"
+        compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL)
+        with _whole_or_nothing(path) as file, compressor.stream_writer(file, closefd=False) as writer:
+            for part in pack_parts(tree, uid=0, gid=0):
+                writer.write(part)
+        return file_digest(path)
 
     def read_submission(self) -> FileTree:
         """The archived submission.

@@ -1,19 +1,27 @@
-"""Judging a draft of a version 2 manifest: everything that freezing it will need, told at once."""
+"""Judging a draft of a version 2 manifest: everything that freezing it will need, told at once.
+
+Parts that are well formed are judged even when others are missing or malformed.
+"""
 
 from __future__ import annotations
 
-import json
+from pydantic import JsonValue
 
-from pydantic import JsonValue, ValidationError
-
+from esac_ag.manifest.agent_rules import judge_network, judge_runnable
 from esac_ag.manifest.collector import Collector, report_placeholders
-from esac_ag.manifest.draft import Draft
+from esac_ag.manifest.draft import Draft, DraftArm
+from esac_ag.manifest.draft_sections import DraftSections
+from esac_ag.manifest.draft_tasks import default_task_path, judge_draft_tasks
 from esac_ag.manifest.findings import Finding, PathPart
-from esac_ag.manifest.plan import MINIMUM_TASKS, NEUTRAL
+from esac_ag.manifest.plan import NEUTRAL, Status
+from esac_ag.manifest.prices_rules import judge_prices
 from esac_ag.manifest.schema import report_schema_faults, schema_of
 from esac_ag.manifest.soundness import report_unsound
 from esac_ag.manifest.version1_files import Fault
+from esac_ag.manifest.version2 import report_record_faults
 from esac_ag.manifest.version2_files import Version2Files
+
+__all__ = ["default_task_path", "is_draft", "judge_draft"]
 
 SEALED_KEYS = frozenset({"harness", "images", "schedule"})
 """Keys that only freezing writes; a manifest that has one is judged as a sealed one."""
@@ -33,29 +41,32 @@ def judge_draft(
     out = Collector(file, strict)
     if report_unsound(data, out):
         return out.findings
-    report_schema_faults(data, schema_of(Draft, "draft-v2"), out)
+    if not report_schema_faults(data, schema_of(Draft, "draft-v2"), out):
+        report_record_faults(data, Draft, out, EDIT)
     report_placeholders(data, out)
-    remedy = "Freeze it: esac-ag freeze DRAFT -o FROZEN"
-    out.unready(("status",), "status", "The plan is a draft.", '"frozen"', '"draft"', remedy)
-    try:
-        draft = Draft.model_validate_json(json.dumps(data))
-    except ValidationError as error:
-        if not out.findings:
-            out.error((), "value", "The draft is malformed.", "a draft", str(error), EDIT)
-        return out.findings
-    _judge_arms(draft, files, out)
-    _judge_tasks(draft, files, out)
+    if data.get("status") == Status.DRAFT:
+        remedy = "Freeze it: esac-ag freeze DRAFT -o FROZEN"
+        out.unready(("status",), "status", "The plan is a draft.", '"frozen"', '"draft"', remedy)
+    parts = DraftSections.of(data)
+    if parts.agent is not None and judge_runnable(parts.agent.kind, out) and parts.network is not None:
+        judge_network(parts.agent.kind, parts.network, out)
+    judge_prices(parts, out)
+    if parts.arms is not None:
+        _judge_arms(parts.arms, files, out)
+        _judge_comparison(parts, [arm.id for arm in parts.arms if arm], out)
+    judge_draft_tasks(parts, files, out)
     return out.findings
 
 
-def _judge_arms(draft: Draft, files: Version2Files, out: Collector) -> None:
-    ids = [arm.id for arm in draft.arms]
-    for index, arm in enumerate(draft.arms):
+def _judge_arms(arms: tuple[DraftArm | None, ...], files: Version2Files, out: Collector) -> None:
+    ids = [arm.id if arm else None for arm in arms]
+    for index, arm in enumerate(arms):
+        if arm is None:
+            continue
         at: tuple[PathPart, ...] = ("arms", index, "bundle")
         if arm.id in ids[:index]:
-            out.error(
-                ("arms", index, "id"), "duplicate-arm", "Two arms have one id.", "unique ids", arm.id, EDIT
-            )
+            place = ("arms", index, "id")
+            out.error(place, "duplicate-arm", "Two arms have one id.", "unique ids", arm.id, EDIT)
         if arm.id == NEUTRAL:
             if arm.bundle is not None:
                 what = "The control arm must have no bundle."
@@ -70,36 +81,19 @@ def _judge_arms(draft: Draft, files: Version2Files, out: Collector) -> None:
             out.findings.extend(facts.findings)
     if NEUTRAL not in ids:
         what = "The control arm is missing."
-        out.error(("arms",), "no-neutral", what, f"an arm `{NEUTRAL}`", ", ".join(ids), EDIT)
-    pair = draft.analysis.primary_comparison
-    for arm_id in (pair.arm, pair.control) if pair else ():
+        found = ", ".join(arm.id for arm in arms if arm) or "none"
+        out.error(("arms",), "no-neutral", what, f"an arm `{NEUTRAL}`", found, EDIT)
+
+
+def _judge_comparison(parts: DraftSections, ids: list[str], out: Collector) -> None:
+    pair = parts.analysis.primary_comparison if parts.analysis else None
+    if pair is None:
+        return
+    at = ("analysis", "primary_comparison")
+    for arm_id in (pair.arm, pair.control):
         if arm_id not in ids:
             what = "The primary comparison names an arm that is not there."
-            at = ("analysis", "primary_comparison")
             out.error(at, "comparison", what, "one of " + ", ".join(ids), arm_id, EDIT)
-
-
-def _judge_tasks(draft: Draft, files: Version2Files, out: Collector) -> None:
-    ids = [task.id for task in draft.tasks]
-    for index, task in enumerate(draft.tasks):
-        at = ("tasks", index)
-        if task.id in ids[:index]:
-            out.error((*at, "id"), "duplicate-task", "Two tasks have one id.", "unique ids", task.id, EDIT)
-        for name, fault in (
-            ("task package", files.task(task.manifest or default_task_path(task.id))),
-            ("grader package", files.grader(task.id)),
-        ):
-            if isinstance(fault, Fault):
-                what = f"The {name} cannot be used: {fault.reason}"
-                out.error(
-                    at, f"task-{fault.code}", what, f"a {name}", task.id, "Write it, or correct the id."
-                )
-    minimum = MINIMUM_TASKS[draft.phase]
-    if len(ids) < minimum:
-        what = f"There are fewer tasks than the phase {draft.phase} needs."
-        out.unready(("tasks",), "too-few-tasks", what, f"at least {minimum}", str(len(ids)), "Add tasks.")
-
-
-def default_task_path(task_id: str) -> str:
-    """Where a draft's task lies unless it says so: the workspace's `tasks/` beside `manifests/`."""
-    return f"../tasks/{task_id}/task.json"
+    if pair.arm == pair.control:
+        what = "The primary comparison compares an arm with itself."
+        out.error(at, "comparison", what, "two arms", pair.arm, EDIT)

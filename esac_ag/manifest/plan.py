@@ -19,6 +19,7 @@ NEUTRAL = "neutral"
 
 Positive = Annotated[int, Field(gt=0)]
 PositiveNumber = Annotated[float, Field(gt=0)]
+Repetitions = Annotated[int, Field(ge=1, le=1000)]
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
@@ -346,7 +347,7 @@ class Manifest(Record):
     limits: Limits
     network: Network
     isolation: Isolation
-    repetitions: Annotated[int, Field(ge=1, le=1000)]
+    repetitions: Repetitions
     schedule: Schedule
     arms: Annotated[tuple[Arm, ...], Field(min_length=2)]
     tasks: Annotated[tuple[TaskReference, ...], Field(min_length=1)]

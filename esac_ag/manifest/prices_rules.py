@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Protocol
 
 from esac_ag.manifest.collector import Collector
-from esac_ag.manifest.plan import AgentKind, Limits, Prices
-from esac_ag.manifest.sections import Sections
+from esac_ag.manifest.plan import AgentKind, AgentPlan, Limits, Model, Prices
 
 EDIT = "Correct the draft and freeze it again under a new study id."
 
 
-def judge_prices(parts: Sections, out: Collector) -> None:
+class PricedParts(Protocol):
+    """The parts of a draft or a sealed manifest that costs follow from; none where one is malformed."""
+
+    @property
+    def agent(self) -> AgentPlan | None:
+        """What acts."""
+
+    @property
+    def model(self) -> Model | None:
+        """Whose price counts."""
+
+    @property
+    def limits(self) -> Limits | None:
+        """May limit the cost."""
+
+    @property
+    def prices(self) -> Prices | None:
+        """The table."""
+
+
+def judge_prices(parts: PricedParts, out: Collector) -> None:
     """A cost limit needs prices; a model without a price has an unknown cost, never a cost of zero."""
     if parts.agent is None or parts.model is None or parts.limits is None:
         return

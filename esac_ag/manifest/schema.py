@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -31,9 +31,17 @@ def schema_of(record: type[BaseModel], name: str) -> Schema:
 def report_schema_faults(data: JsonValue, schema: Schema, out: Collector) -> bool:
     """Report everything in which the data does not follow the schema; whether there was anything."""
     before = len(out.findings)
-    for error in Draft202012Validator(schema).iter_errors(data):
+    for error in _plain(list(Draft202012Validator(schema).iter_errors(data))):
         _report(error, out)
     return len(out.findings) > before
+
+
+def _plain(errors: Sequence[SchemaError]) -> Iterator[SchemaError]:
+    """The errors without those that follow from another: a value of a wrong type is none of the words."""
+    mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
+    for error in errors:
+        if error.validator == "type" or tuple(error.absolute_path) not in mistyped:
+            yield error
 
 
 def _report(error: SchemaError, out: Collector) -> None:
@@ -87,7 +95,7 @@ def _report_branch(error: SchemaError, out: Collector) -> None:
         branches.setdefault(inner.relative_schema_path[0], []).append(inner)
     meant = [faults for faults in branches.values() if not any(_is_type_of_whole(f) for f in faults)]
     if meant:
-        for fault in meant[0]:
+        for fault in _plain(meant[0]):
             _report(fault, out)
         return
     types = " or ".join(dict.fromkeys(_types(branches)))

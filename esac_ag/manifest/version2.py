@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from esac_ag.manifest.agent_rules import judge_network
 from esac_ag.manifest.arms_rules import judge_arms
 from esac_ag.manifest.collector import Collector, report_placeholders
-from esac_ag.manifest.findings import Finding, shown, shown_at
-from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, Manifest, Network, Status
+from esac_ag.manifest.findings import Finding, shown
+from esac_ag.manifest.plan import MINIMUM_TASKS, Manifest, Status
 from esac_ag.manifest.prices_rules import judge_prices
 from esac_ag.manifest.probe_rules import judge_isolation
 from esac_ag.manifest.schema import report_schema_faults, schema_of
@@ -26,6 +27,8 @@ ScheduleDigest = Callable[[str, Sequence[str], Sequence[str], int], str]
 """Seed, task ids, arm ids, repetitions: the digest of the schedule that follows from them."""
 
 EDIT = "Correct the draft and freeze it again under a new study id."
+MAX_CELLS = 200_000
+"""Runs that a schedule is derived for; a larger one would only use up the reader's machine."""
 
 
 def judge_version2(
@@ -43,33 +46,36 @@ def judge_version2(
     if not report_schema_faults(data, schema_of(Manifest, "manifest-v2"), out):
         report_record_faults(data, Manifest, out)
     parts = Sections.of(data)
-    if parts.status is not Status.FROZEN:
+    if parts.status is Status.DRAFT:  # any other word is refused by the schema
         remedy = "Freeze it: esac-ag freeze DRAFT -o FROZEN"
-        out.unready(
-            ("status",), "status", "The plan is not frozen.", '"frozen"', shown_at(data, "status"), remedy
-        )
+        out.unready(("status",), "status", "The plan is not frozen.", '"frozen"', '"draft"', remedy)
     report_placeholders(data, out)
+    if isinstance(data.get("arms"), list):
+        judge_arms(parts.arms, out)
+    if isinstance(data.get("tasks"), list):
+        _judge_tasks(parts, out)
     _judge_meaning(parts, schedule_sha256, out)
     judge_isolation(parts, files, out)
     judge_digests(parts, files, out)
     return out.findings
 
 
-def report_record_faults(data: dict[str, JsonValue], kind: type[BaseModel], out: Collector) -> None:
+def report_record_faults(
+    data: dict[str, JsonValue], kind: type[BaseModel], out: Collector, remedy: str = EDIT
+) -> None:
     """Report what the record refuses although its schema allows it."""
     try:
         kind.model_validate_json(json.dumps(data))
     except ValidationError as error:
         for fault in error.errors():
             what = "The value is not one that the record takes."
-            out.error(fault["loc"], "value", what, fault["msg"], shown(fault["input"]), EDIT)
+            out.error(fault["loc"], "value", what, fault["msg"], shown(fault["input"]), remedy)
 
 
 def _judge_meaning(parts: Sections, schedule_sha256: ScheduleDigest, out: Collector) -> None:
-    judge_arms(parts.arms, out)
-    _judge_tasks(parts, out)
     _judge_comparison(parts, out)
-    _judge_network(parts, out)
+    if parts.agent is not None and parts.network is not None:
+        judge_network(parts.agent.kind, parts.network, out)
     _judge_schedule(parts, schedule_sha256, out)
     _judge_revision(parts, out)
     judge_prices(parts, out)
@@ -117,25 +123,17 @@ def _judge_comparison(parts: Sections, out: Collector) -> None:
         out.warn(("analysis", "threshold_points"), "threshold", what, expected, found, EDIT)
 
 
-def _judge_network(parts: Sections, out: Collector) -> None:
-    if parts.agent is None or parts.network is None:
-        return
-    needs = parts.agent.kind is AgentKind.COMMAND
-    at = ("network",)
-    if needs and parts.network is Network.NONE:
-        what = "A command-line agent cannot reach its model without the gateway."
-        out.error(at, "network", what, '"model-gateway"', '"none"', EDIT)
-    if not needs and parts.network is Network.MODEL_GATEWAY:
-        what = f"An agent of kind {parts.agent.kind} needs no network in its container."
-        out.warn(at, "network", what, '"none"', '"model-gateway"', EDIT)
-
-
 def _judge_schedule(parts: Sections, schedule_sha256: ScheduleDigest, out: Collector) -> None:
     tasks = [task.id for task in parts.tasks if task]
     arms = [arm.id for arm in parts.arms if arm]
     whole = len(tasks) == len(parts.tasks) and len(arms) == len(parts.arms)
     distinct = len(set(tasks)) == len(tasks) and len(set(arms)) == len(arms)
     if parts.schedule is None or not parts.repetitions or not (whole and distinct and tasks and arms):
+        return
+    cells = len(tasks) * len(arms) * parts.repetitions
+    if cells > MAX_CELLS:
+        what = "The plan has more runs than anybody makes."
+        out.error(("repetitions",), "too-many-runs", what, f"at most {MAX_CELLS}", str(cells), EDIT)
         return
     derived = schedule_sha256(parts.schedule.seed, tasks, arms, parts.repetitions)
     if derived != parts.schedule.sha256:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import JsonValue
 
 from esac_ag.canonical import sha256_of
 from esac_ag.manifest.collector import Collector
 from esac_ag.manifest.findings import PathPart
 from esac_ag.manifest.inventory import Difference, difference
-from esac_ag.manifest.plan import Arm, TaskReference
+from esac_ag.manifest.plan import Arm, BundleFile, TaskReference
 from esac_ag.manifest.sections import Sections
 from esac_ag.manifest.soundness import report_unsound
 from esac_ag.manifest.version1_files import Fault
@@ -41,7 +43,7 @@ def _judge_bundle(
         out.error((*at, "bundle"), f"bundle-{facts.code}", what, "a folder", bundle, RESTORE)
         return
     out.findings.extend(facts.findings)
-    _report_difference(difference(arm.files, facts.files), arm, (*at, "files"), out)
+    _report_difference(difference(arm.files, facts.files), arm, facts.files, (*at, "files"), out)
     paths = [file.path for file in arm.files]
     for index, path in enumerate(paths):
         if path in paths[:index]:
@@ -63,12 +65,17 @@ def _is_relative(path: str, at: tuple[PathPart, ...], out: Collector) -> bool:
     return portable
 
 
-def _report_difference(unlike: Difference, arm: Arm, at: tuple[PathPart, ...], out: Collector) -> None:
+def _report_difference(
+    unlike: Difference, arm: Arm, at_hand: Sequence[BundleFile], at: tuple[PathPart, ...], out: Collector
+) -> None:
     index = {file.path: number for number, file in enumerate(arm.files)}
     sealed = {file.path: file.sha256 for file in arm.files}
+    listed = {file.path: file for file in arm.files}
+    now = {file.path: file for file in at_hand}
     for path in unlike.edited:
+        expected, found = _told_apart(listed[path], now[path])
         what = f"{path} was edited."
-        out.error((*at, index[path], "sha256"), "edited-file", what, sealed[path], "another hash", RESTORE)
+        out.error((*at, index[path], "sha256"), "edited-file", what, expected, found, RESTORE)
     for path in unlike.missing:
         out.error(
             (*at, index[path], "path"), "missing-file", f"{path} is missing.", path, "no such file", RESTORE
@@ -79,6 +86,13 @@ def _report_difference(unlike: Difference, arm: Arm, at: tuple[PathPart, ...], o
     for one, other in unlike.swapped:
         what = f"{one} and {other} hold each other's content."
         out.error((*at, index[one]), "swapped-files", what, sealed[one], sealed[other], RESTORE)
+
+
+def _told_apart(sealed: BundleFile, now: BundleFile) -> tuple[str, str]:
+    """The hashes, with the rules by which they were taken where only these differ."""
+    if sealed.sha256 != now.sha256:
+        return sealed.sha256, now.sha256
+    return f"{sealed.sha256} ({sealed.rule})", f"{now.sha256} ({now.rule})"
 
 
 def _judge_task(task: TaskReference, at: tuple[PathPart, ...], files: Version2Files, out: Collector) -> None:

@@ -9,6 +9,9 @@ from esac_ag.patch.lines import Block, LineDiffer, split_lines
 from esac_ag.tree import Directory, FileTree, Link, Node, RegularFile
 
 CONTEXT_LINES = 3
+MAX_SHOWN_BYTES = 1_000_000
+MAX_SHOWN_LINES = 50_000
+"""Beyond either, a file is noted with size and digest: splitting it would cost many times its size."""
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+@=,~")
 
 
@@ -16,8 +19,8 @@ def unified_diff(before: FileTree, after: FileTree) -> bytes:
     """A git-style patch from one tree to another, files in byte order of their paths.
 
     Names that hold anything but plain characters are quoted and escaped as git does. Files that are not
-    UTF-8 text are noted with sizes and digests, and their bytes are left out. Empty folders are not
-    part of a patch.
+    UTF-8 text, or are too large to be read, are noted with sizes and digests, and their bytes are left out.
+    Empty folders are not part of a patch.
     """
     differ = LineDiffer()
     sections: list[bytes] = []
@@ -25,18 +28,23 @@ def unified_diff(before: FileTree, after: FileTree) -> bytes:
     for path in before:
         old, new = _content(before[path]), _content(after.get(path))
         if old is not None and (new is None or _kind(old) != _kind(new)):
-            sections += _section(differ, path, old, None)
+            sections.append(b"".join(_section(differ, path, old, None)))
     for path in after:
         old, new = _content(before.get(path)), _content(after[path])
         if new is not None and old != new:
             same_kind = old is not None and _kind(old) == _kind(new)
-            sections += _section(differ, path, old if same_kind else None, new)
+            sections.append(b"".join(_section(differ, path, old if same_kind else None, new)))
     return b"".join(sections)
 
 
 def is_text(data: bytes) -> bool:
-    """Whether a file's lines are shown: UTF-8 without NUL."""
+    """Whether a file is text: UTF-8 without NUL."""
     return hash_rule(data) is HashRule.TEXT_LF
+
+
+def is_shown(data: bytes) -> bool:
+    """Whether a file's lines are shown: text that a person could read, within bounded memory."""
+    return len(data) <= MAX_SHOWN_BYTES and data.count(b"\n") <= MAX_SHOWN_LINES and is_text(data)
 
 
 def _content(node: Node | None) -> RegularFile | Link | None:
@@ -75,8 +83,9 @@ def _section(
     if before == after:
         return
     from_name, to_name = (a if old else b"/dev/null"), (b if new else b"/dev/null")
-    if not (is_text(before) and is_text(after)):
-        yield b"Binary files " + from_name + b" and " + to_name + b" differ\n"
+    if not (is_shown(before) and is_shown(after)):
+        kind = b"Text" if is_text(before) and is_text(after) else b"Binary"
+        yield kind + b" files " + from_name + b" and " + to_name + b" differ\n"
         yield from _notes(old, new)
         return
     yield b"--- " + from_name + b"\n+++ " + to_name + b"\n"

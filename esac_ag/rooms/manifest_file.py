@@ -34,10 +34,14 @@ def read_json(path: Path, out: Collector) -> ReadJson:
         data = read_bounded(path, cap_bytes=MANIFEST_CAP_BYTES)
     except CannotRead as error:
         what = f"The file cannot be read: {error}."
-        out.error(
-            (), "unreadable", what, "a readable JSON file", str(error), "Check the path and its permissions."
-        )
+        expected = f"a readable JSON file of at most {MANIFEST_CAP_BYTES} bytes"
+        out.error((), "unreadable", what, expected, str(error), error.remedy)
         return ReadJson(None, readable=False)
+    return parse_json(data, out)
+
+
+def parse_json(data: bytes, out: Collector) -> ReadJson:
+    """The JSON value of a file's bytes; never raises."""
     if data.startswith(OTHER_MARKS):
         found = f"the mark of UTF-16, {data[:2].hex(' ')}"
         out.error((), "not-utf8", "The file is not UTF-8.", "UTF-8 text", found, "Save it as plain UTF-8.")

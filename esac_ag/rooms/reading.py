@@ -14,6 +14,14 @@ MANIFEST_CAP_BYTES = 8_000_000
 class CannotRead(Exception):
     """The file cannot be read; the message tells why in a few words."""
 
+    remedy = "Check the path and its permissions."
+
+
+class TooLarge(CannotRead):
+    """The file is larger than any that would be read."""
+
+    remedy = "Name the right file: what is read here takes a few megabytes at most."
+
 
 def read_bounded(
     path: str | Path, *, cap_bytes: int, dir_fd: int | None = None, follow: bool = True
@@ -51,7 +59,7 @@ def _read(path: str | Path, cap_bytes: int, dir_fd: int | None, follow: bool) ->
         if not stat.S_ISREG(facts.st_mode):
             raise CannotRead(f"it is {kind_of(facts.st_mode)}, not a file")
         if facts.st_size > cap_bytes:
-            raise CannotRead(f"it holds {facts.st_size} bytes, more than the {cap_bytes} that are read")
+            raise TooLarge(f"it holds {facts.st_size} bytes, more than the {cap_bytes} that are read")
         with open(descriptor, "rb", closefd=False) as file:
             data = file.read(cap_bytes + 1)
     except OSError as error:
@@ -59,7 +67,7 @@ def _read(path: str | Path, cap_bytes: int, dir_fd: int | None, follow: bool) ->
     finally:
         os.close(descriptor)
     if len(data) > cap_bytes:
-        raise CannotRead(f"it holds more than the {cap_bytes} bytes that are read")
+        raise TooLarge(f"it holds more than the {cap_bytes} bytes that are read")
     return data, bool(facts.st_mode & stat.S_IXUSR)
 
 

@@ -43,8 +43,8 @@ def read_tree(folder: Path, *, skip_ignored: bool = False) -> ReadTree:
     Raises:
         InputRefused: the folder is missing, unreadable or not a folder.
     """
-    walk = _Walk(root=Path(os.path.realpath(folder)), shown=str(folder), skip_ignored=skip_ignored)
     try:
+        walk = _Walk(root=Path(os.path.realpath(folder)), shown=str(folder), skip_ignored=skip_ignored)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise InputRefused(

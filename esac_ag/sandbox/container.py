@@ -26,6 +26,8 @@ _END_LAG_S = 0.5
 """Between the end of a command and the engine's note that its container ended with it."""
 _KILL_LAG_S = 5.0
 """Between a kill by way of the engine and the end."""
+_FREEZES = 8
+_FREEZE_PAUSE_S = 0.05
 _REMOVALS = 20
 _REMOVAL_PAUSE_S = 0.02
 
@@ -215,14 +217,20 @@ class DockerSandbox:
         """Stop every process where it stands."""
         if self._life is not _Life.RUNNING:
             return
-        try:
-            self._calls.pause(self._id)
-            self._life = _Life.FROZEN
-        except SandboxLost:
-            if not self._has_ended():
-                # The last resort where the kernel cannot freeze: what was in memory volumes is lost.
-                self._calls.kill(self._id)
-                self._life = _Life.ENDED
+        for attempt in range(_FREEZES):
+            sleep_s(attempt * _FREEZE_PAUSE_S)
+            try:
+                self._calls.pause(self._id)
+            except SandboxLost:
+                # The kernel may fail to freeze a container whose processes fork all the time, once or twice.
+                if self._has_ended():
+                    return
+            else:
+                self._life = _Life.FROZEN
+                return
+        # The last resort: what was in memory volumes is lost.
+        self._calls.kill(self._id)
+        self._life = _Life.ENDED
 
     def get(self, path: str, limits: TreeLimits) -> ExportedTree:
         """The files below a folder of a volume; nothing is executed inside."""

@@ -34,8 +34,19 @@ FIXED_ENVIRONMENT = {
 OPEN_FILES = 4096
 """Far below common hard limits of hosts, which the engine would refuse to exceed."""
 
+CLOSED_IPC = {
+    "kernel.shmmni": "0",
+    "kernel.msgmni": "0",
+    "kernel.sem": "0 0 0 0",
+    "fs.mqueue.queues_max": "0",
+}
+"""System V objects and POSIX queues outlive their process and use memory that counts for nobody."""
+
 SHARED_MEMORY_BYTES = 64 * 1024 * 1024
 """Size of `/dev/shm`; its pages count as memory of the container."""
+
+SHARED_MEMORY_OPTIONS = f"size={SHARED_MEMORY_BYTES},mode=1777,nosuid,nodev,noexec,nr_inodes=4096"
+"""Without a cap on inodes, empty files would fill the kernel's memory."""
 
 _MIB = 1024 * 1024
 
@@ -109,6 +120,7 @@ def _host_config(
         "CapAdd": list(spec.capabilities),
         "SecurityOpt": security,
         "IpcMode": "private",
+        "Sysctls": dict(CLOSED_IPC),
         "CgroupnsMode": "private",
         "Memory": memory_bytes,
         "MemorySwap": memory_bytes,
@@ -123,7 +135,10 @@ def _host_config(
         # Output goes to the attached stream only: a log file would grow without a cap on the host.
         "LogConfig": {"Type": "none"},
         "RestartPolicy": {"Name": "no"},
-        "Tmpfs": {mount.path: _scratch_options(mount) for mount in spec.scratch},
+        "Tmpfs": {
+            "/dev/shm": SHARED_MEMORY_OPTIONS,  # noqa: S108  (inside the container)
+            **{mount.path: _scratch_options(mount) for mount in spec.scratch},
+        },
         "Mounts": [_volume_mount(volume, labels) for volume in spec.volumes],
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -15,10 +16,13 @@ from esac_ag.clock import Seeds, sleep_s
 from esac_ag.conduct.audit import audit
 from esac_ag.conduct.cleaning import clean_workspace
 from esac_ag.conduct.collect import read_study
+from esac_ag.conduct.context import Stop
+from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
-from esac_ag.errors import SubstitutionRefused
+from esac_ag.errors import StudyBusy, SubstitutionRefused
 from esac_ag.ledger import read_state
+from esac_ag.owner import PREFIX, is_alive
 from esac_ag.rooms.workspace import Workspace
 from tests.builders_conduct import Told, folder_of
 from tests.builders_docker import a_docker_study, an_engine_for, opened_in_docker
@@ -121,6 +125,7 @@ def test_a_study_that_is_killed_ten_times_is_finished_by_the_next_runs(tmp_path:
     label = Workspace(tmp_path).label
     moments = Seeds("docker kills").stream("moments")
     most_left = 0
+    folders_before = temporary_folders()
     for _ in range(KILLS):
         process = start(tmp_path)
         sleep_s(moments.uniform(0.0, 1.5))
@@ -138,6 +143,42 @@ def test_a_study_that_is_killed_ten_times_is_finished_by_the_next_runs(tmp_path:
     assert set(counted.values()) == {1}
     assert audit(folder_of(study).path).cells_done == CELLS
     assert list(engine.leftovers(label)) == []
+    assert temporary_folders() <= folders_before
+    engine.close()
+
+
+def temporary_folders() -> set[str]:
+    """Our temporary folders on this machine whose makers are no more."""
+    names = {path.name for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*.*.*-*")}
+    return {name for name in names if not is_alive(name.removeprefix(PREFIX).partition("-")[0])}
+
+
+def test_a_second_harness_is_refused_whatever_folder_its_results_go_to(tmp_path: Path) -> None:
+    """One study, one harness: the second is told, and takes nothing away from the first."""
+    book = {
+        "format_version": 1,
+        "tasks": {"*": {"plays": {"slow": [{"do": "sleep", "duration_s": 60}]}}},
+    }
+    study = a_docker_study(tmp_path, book=book)
+    engine = an_engine_for(tmp_path)
+    label = Workspace(tmp_path).label
+    process = start(tmp_path)
+    while not list(engine.leftovers(label)):
+        sleep_s(0.05)
+    elsewhere = open_study(
+        study.path,
+        workspace=Workspace(tmp_path),
+        engine=engine,
+        results=tmp_path / "elsewhere",
+        environ={},
+        stop=Stop(),
+    )
+    with pytest.raises(StudyBusy):
+        run_study(elsewhere, concurrency=1, watcher=Told())
+    assert list(engine.leftovers(label))
+    process.kill()
+    process.communicate()
+    engine.clean(label)
     engine.close()
 
 
@@ -156,7 +197,7 @@ def test_what_a_killed_run_left_is_removed_by_clean(tmp_path: Path) -> None:
         sleep_s(0.05)
     held = clean_workspace(workspace, engine)
     assert held.removed == ()
-    assert "working on it" in held.kept[0]
+    assert "a live process works with it" in held.kept[0]
     process.kill()
     process.communicate()
     assert clean_workspace(workspace, engine).removed != ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -155,3 +157,19 @@ def test_figures_count_lines_files_and_packages() -> None:
     assert (figures.added_lines, figures.removed_lines, figures.changed_lines) == (3, 2, 5)
     assert figures.touched_files == 3
     assert figures.dependencies_added == 1
+
+
+def test_a_text_too_large_to_read_is_noted_and_counted_without_being_split() -> None:
+    """Thirty million short lines cost the harness no more than reading them once."""
+    huge = b"a\n" * 3_000_000
+    before = FileTree({b"t.txt": RegularFile(b"one\ntwo\n")})
+    after = FileTree({b"t.txt": RegularFile(huge)})
+    tracemalloc.start()
+    patch = unified_diff(before, after)
+    statistics = diff_statistics(before, after)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert b"Text files a/t.txt and b/t.txt differ" in patch
+    assert len(patch) < 1000
+    assert (statistics.removed_lines, statistics.added_lines) == (2, 3_000_000)
+    assert peak_bytes < 20_000_000

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from esac_ag.cli.app import app
 from esac_ag.rooms.schemas import RECORDS, generated_schemas, schema_drift, schema_folder
+from esac_ag.rooms.validation import validate_manifest
 from esac_ag.rooms.workspace import Workspace
 from tests.builders_manifest import (
     SKILL_TEXT,
@@ -137,3 +138,22 @@ def test_drift_is_told_by_file_name_and_mended_by_writing(tmp_path: Path) -> Non
     assert run("schema", "--check", "--root", root) == (1, drifted)
     assert run("schema", "--write", "--root", root) == (0, drifted)
     assert run("schema", "--check", "--root", root) == (0, "")
+
+
+def test_a_plan_of_a_billion_runs_is_a_finding_and_not_computed(tmp_path: Path) -> None:
+    """A schedule that only uses up the reader's machine is refused before it is derived."""
+    study = a_sealed_study(tmp_path)
+    study.data["repetitions"] = 1_000_000_000
+    study.save()
+    report = validate_manifest(study.path, strict=True)
+    assert not report.valid
+    assert any(finding.pointer == "/repetitions" for finding in report.findings)
+
+
+def test_a_null_character_in_a_path_is_a_finding(tmp_path: Path) -> None:
+    """No path of a manifest makes the validator fail."""
+    study = a_sealed_study(tmp_path)
+    study.data["arms"][1]["bundle"] = "a\x00b"
+    study.save()
+    report = validate_manifest(study.path, strict=True)
+    assert any(finding.pointer == "/arms/1/bundle" for finding in report.findings)
