@@ -6,7 +6,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOMS = ("arms", "graders", "manifests", "runner", "tasks")
+ROOMS = ("arms", "docs", "graders", "manifests", "runner", "tasks")
 
 
 class RoomsHook(BuildHookInterface[Any]):

@@ -74,7 +74,13 @@ def init(
     from esac_ag.conduct.layout import lay_out
 
     made = lay_out(folder)
-    stdout().print(f"{folder}: a workspace with {', '.join(made)}", soft_wrap=True)
+    console = stdout()
+    console.print(f"{folder}: a workspace with {', '.join(made)}", soft_wrap=True, markup=False)
+    console.print(
+        "next: cd into it, then esac-ag doctor, esac-ag images build, esac-ag demo; "
+        "docs/study.md leads from a skill of yours to a report",
+        soft_wrap=True,
+    )
 
 
 @app.command()
@@ -143,7 +149,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Show the schedule, the counts, and a rough cost and time."""
-    from esac_ag.cli.rendering import print_plan
+    from esac_ag.cli.rendering import print_if_scripted, print_plan
     from esac_ag.conduct.opening import design_of, load_manifest
     from esac_ag.schedule import make_plan, make_schedule
 
@@ -152,6 +158,7 @@ def plan(
     if json:
         print_json(planned)
         return
+    print_if_scripted(sealed.agent.kind, stdout())
     print_plan(planned, make_schedule(*design_of(sealed)), stdout())
 
 

@@ -27,6 +27,12 @@ def _safe(text: str) -> str:
     return escape(shown_text(text))
 
 
+def print_if_scripted(kind: str, console: Console) -> None:
+    """Say so wherever results of a scripted agent are shown."""
+    if kind == "scripted":
+        console.print("[yellow]scripted agent: no evidence about any model[/yellow]")
+
+
 def print_probe(record: ProbeRecord, console: Console) -> None:
     """What the probe tried and reached."""
     table = Table("route", "tried", "reached", "what")
@@ -43,20 +49,24 @@ def print_plan(plan: Plan, cells: tuple[Cell, ...], console: Console) -> None:
         f"{plan.cells} runs: {plan.tasks} tasks x {plan.arms} arms x {plan.repetitions} repetitions, "
         f"in {plan.blocks} randomised blocks"
     )
-    console.print(
-        f"time at {plan.concurrency} at once: about {plan.duration_s / 60:.1f} min ({plan.duration_basis})"
-    )
+    hint = "; --run-s takes a measured time" if plan.duration_basis == "worst-case" else ""
+    minutes = f"about {plan.duration_s / 60:.1f} min ({plan.duration_basis}{hint})"
+    console.print(f"time at {plan.concurrency} at once: {minutes}")
     cost = "unavailable" if plan.cost is None else f"{plan.cost:.2f} {plan.currency or ''}"
     console.print(f"cost: {cost} ({plan.cost_basis})")
     table = Table("first", "task", "repetition")
     for number, cell in enumerate(cells[:SHOWN_CELLS], start=1):
         table.add_row(str(number), _safe(cell.task), str(cell.repetition))
     console.print(table)
+    if len(cells) > SHOWN_CELLS:
+        console.print(f"and {len(cells) - SHOWN_CELLS} more in the sealed order; arms are hidden here")
 
 
 def print_grading_summary(summary: GradingSummary, console: Console) -> None:
     """What was graded, and where gradings differ."""
-    console.print(f"{summary.graded} graded now, {summary.compared} graded again")
+    print_if_scripted(summary.agent_kind, console)
+    same = summary.compared - len(summary.disagreements)
+    console.print(f"{summary.graded} graded now, {summary.compared} graded again: {same} came out the same")
     for item in summary.disagreements:
         console.print(
             f"[red]differs[/red] {item.attempt_id} ({_safe(item.task)})\n"
@@ -80,19 +90,14 @@ def print_audit(report: AuditReport, console: Console) -> None:
 
 def print_tasks(tasks: TaskList, console: Console) -> None:
     """The workspace's tasks."""
-    table = Table("task", "family", "contrast", "checks", "references", "decoys", "sealed", "title")
     for task in tasks.tasks:
-        table.add_row(
-            _safe(task.id),
-            _safe(task.family),
-            _safe(task.contrast),
-            str(task.checks),
-            str(task.references),
-            str(task.decoys),
-            "yes" if task.sealed else "[yellow]no[/yellow]",
-            _safe(task.title),
+        sealed = "sealed" if task.sealed else "[yellow]not sealed[/yellow]"
+        console.print(f"[bold]{_safe(task.id)}[/bold]: {_safe(task.title)}", soft_wrap=True)
+        console.print(
+            f"  {_safe(task.family)}, {_safe(task.contrast)}; {task.checks} checks, "
+            f"{task.references} references, {task.decoys} decoys; {sealed}",
+            soft_wrap=True,
         )
-    console.print(table)
 
 
 def print_proofs(proofs: Proofs, console: Console) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from esac_ag.report.costs import cost_shown
 from esac_ag.report.counts import critical_shown
 from esac_ag.report.escaping import visible
-from esac_ag.report.numbers import NO_VALUE, interval_words, maybe_points, percent
+from esac_ag.report.numbers import NO_VALUE, NOT_ESTIMABLE, UNAVAILABLE, interval_words, maybe_points, percent
 from esac_ag.report.view import CostMeasure, ReportView
 
 MOST_ARMS = 8
@@ -30,33 +30,42 @@ def print_summary(view: ReportView, console: Console) -> None:
 
 def _table(view: ReportView) -> Table:
     header = view.header
+    costs = [cost_shown(view, arm, CostMeasure.COST) for arm in view.costs]
+    priced = not all(cost.startswith(UNAVAILABLE) for cost in costs)
     table = Table(
         title=Text(f"{header.study_id}: {header.agent_kind} agent, {header.phase}"),
-        caption=Text(
-            f"Difference to {header.control}; cost per graded run; critical: runs with such a failure"
-        ),
+        caption=Text(_caption(header.control, priced=priced)),
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE,
         padding=(0, 1),
         pad_edge=False,
     )
-    table.add_column("Arm", no_wrap=True, overflow="ellipsis", min_width=12)
-    for name in ("Score", "Difference", f"{percent(view.method.confidence)} interval"):
-        table.add_column(name, justify="right")
-    for name in ("Graded", "Critical", "Cost"):
-        table.add_column(name, justify="right")
+    table.add_column("Arm", no_wrap=True, overflow="ellipsis", min_width=8)
+    interval = f"{percent(view.method.confidence)} interval"
+    for name in ("Score", "Diff.", interval, "Graded", "Crit.", *(["Cost"] if priced else [])):
+        table.add_column(name, justify="right", no_wrap=True)
     comparisons = {item.arm: item.overall for item in view.comparisons}
-    rows = zip(view.scores, view.counts, view.critical_counts, view.costs, strict=True)
-    for scores, counts, critical, costs in list(rows)[:MOST_ARMS]:
+    rows = zip(view.scores, view.counts, view.critical_counts, costs, strict=True)
+    for scores, counts, critical, cost in list(rows)[:MOST_ARMS]:
         compared = comparisons.get(scores.arm)
         table.add_row(
             Text(scores.arm),
-            maybe_points(scores.mean),
-            NO_VALUE if compared is None else maybe_points(compared.mean, signed=True),
-            NO_VALUE if compared is None else interval_words(compared.interval),
-            f"{counts.graded} of {counts.planned}",
-            critical_shown(critical),
-            Text(cost_shown(view, costs, CostMeasure.COST)),
+            _short(maybe_points(scores.mean)),
+            NO_VALUE if compared is None else _short(maybe_points(compared.mean, signed=True)),
+            NO_VALUE if compared is None else _short(interval_words(compared.interval)),
+            f"{counts.graded}/{counts.planned}",
+            _short(critical_shown(critical)).replace(" of ", "/"),
+            *([Text(cost)] if priced else []),
         )
     return table
+
+
+def _caption(control: str, *, priced: bool) -> str:
+    cost = "cost per graded run" if priced else "cost unavailable"
+    return f"Diff.: to {control}; Crit.: runs with a critical failure; n/e: not estimable; {cost}"
+
+
+def _short(words: str) -> str:
+    """Words that fit a narrow column; the caption explains them."""
+    return "n/e" if words.startswith(NOT_ESTIMABLE) else words

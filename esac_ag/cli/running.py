@@ -14,6 +14,7 @@ import typer
 
 from esac_ag.cli.place import engine_of, stderr, stdout
 from esac_ag.cli.progress import LiveProgress
+from esac_ag.cli.rendering import print_if_scripted
 from esac_ag.cli.report_rendering import print_summary
 from esac_ag.conduct.context import Stop
 from esac_ag.conduct.demo import seal_demo
@@ -76,17 +77,19 @@ def run_command(
     live = LiveProgress(stderr(), quiet=quiet)
     with stopping_on_signals(stop), live.shown():
         progress = run_study(opened, concurrency=concurrency, watcher=live, limit=limit)
-    _tell(progress, folder, json=json)
+    print_if_scripted(opened.context.manifest.agent.kind, stderr())
+    _tell(progress, folder, opened.context.manifest.agent.kind, json=json)
     return folder
 
 
-def _tell(progress: Progress, folder: Path, *, json: bool) -> None:
+def _tell(progress: Progress, folder: Path, agent_kind: str, *, json: bool) -> None:
     if json:
         facts = {
             "planned": progress.planned,
             "done": progress.done,
             "launched": progress.launched,
             "finished": progress.finished,
+            "agent_kind": agent_kind,
             "folder": str(folder),
         }
         typer.echo(jsonlib.dumps(facts))

@@ -9,6 +9,8 @@ import esac_ag
 from esac_ag.errors import HarnessError, UsageError
 from esac_ag.rooms.workspace import ROOMS
 
+GUIDES = "docs"
+"""What errors and pages point to."""
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".pytest_cache")
 
 
@@ -28,8 +30,8 @@ def lay_out(folder: Path) -> tuple[str, ...]:
             remedy="name another folder",
         )
     source = _source()
-    for room in ROOMS:
-        shutil.copytree(source / room, folder / room, ignore=LEFT_OUT)
+    for room in (*ROOMS, GUIDES):
+        shutil.copytree(source / room, folder / room, ignore=LEFT_OUT, dirs_exist_ok=room == GUIDES)
     (folder / "results").mkdir(exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():

@@ -175,9 +175,15 @@ def read_book(settings: Mapping[str, object], folder: Path, workspace: Workspace
             found=str(error),
             remedy="name one (docs/agents.md)",
         ) from error
-    return load_script_book(
-        data, where=str(script), read_file=lambda name: (workspace.root / name).read_bytes()
-    )
+    return load_script_book(data, where=str(script), read_file=lambda name: _patch(workspace.root / name))
+
+
+def _patch(path: Path) -> bytes:
+    """The bytes of a patch that a book names; raises OSError, as `load_script_book` asks."""
+    try:
+        return read_bounded(path, cap_bytes=SCRIPT_CAP_BYTES)
+    except CannotRead as error:
+        raise OSError(str(error)) from error
 
 
 def _changes(manifest: Manifest, workspace: Workspace, engine: Engine) -> Iterator[tuple[str, str, str]]:

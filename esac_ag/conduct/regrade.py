@@ -14,7 +14,7 @@ from esac_ag.conduct.context import Bench
 from esac_ag.conduct.judging import judge, regraded
 from esac_ag.errors import SubstitutionRefused
 from esac_ag.ledger import open_ledger
-from esac_ag.manifest.plan import TaskReference
+from esac_ag.manifest.plan import AgentKind, TaskReference
 from esac_ag.record import Record
 from esac_ag.rooms.tasks import LoadedTask, load_sealed_task
 from esac_ag.rooms.workspace import Workspace
@@ -36,6 +36,7 @@ class GradingSummary(Record):
     """What `esac-ag grade` did."""
 
     study: str
+    agent_kind: AgentKind
     graded: int
     """Gradings that were made now and are recorded."""
     compared: int
@@ -86,7 +87,11 @@ def grade_study(
     compared = [attempt for attempt in study.state.attempts.values() if attempt.grading] if again else []
     differing = jobs.compare(compared, concurrency)
     return GradingSummary(
-        study=study.manifest.study_id, graded=len(todo), compared=len(compared), disagreements=differing
+        study=study.manifest.study_id,
+        agent_kind=study.manifest.agent.kind,
+        graded=len(todo),
+        compared=len(compared),
+        disagreements=differing,
     )
 
 

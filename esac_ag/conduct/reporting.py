@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from esac_ag.artifacts import write_atomic
@@ -53,9 +54,19 @@ def inputs_of(study: StudyRecords) -> ReportInputs:
         gradings=study.gradings,
         counting=counting,
         tasks=study.tasks,
+        deviations=tuple(_deviations(study)),
         ledger=LedgerSummary(
             spoiled=spoiled,
             retries=sum(launch.ordinal > 1 for launch in launches),
             pauses=len(study.state.pauses),
         ),
     )
+
+
+def _deviations(study: StudyRecords) -> Iterator[str]:
+    """What was done otherwise than one sealed plan suggests."""
+    actors = sorted({record.agent_label for record in study.attempts.values()})
+    if len(actors) > 1:
+        yield f"the attempts were made by different agents or endpoints: {'; '.join(actors)}"
+    if study.state.recovered_tails:
+        yield f"the ledger lost a line that was being written, {study.state.recovered_tails} times"

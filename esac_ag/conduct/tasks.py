@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,7 +19,7 @@ from esac_ag.record import Record
 from esac_ag.rooms.graders import LoadedGrader, load_grader
 from esac_ag.rooms.tasks import LoadedTask, load_task
 from esac_ag.rooms.workspace import Workspace
-from esac_ag.sandbox.docker import DockerEngine
+from esac_ag.sandbox.contract import Engine
 from esac_ag.sandbox.images import grader_reference
 
 Tell = Callable[[str], None]
@@ -126,8 +126,39 @@ def seal_tasks(workspace: Workspace, wanted: tuple[str, ...]) -> tuple[str, ...]
 
 def check_tasks(
     workspace: Workspace,
-    engine: DockerEngine,
+    engine: Engine,
     wanted: tuple[str, ...],
+    *,
+    repeats: int,
+    fresh: bool = False,
+    concurrency: int = 2,
+    limits: GraderLimits | None = None,
+    tell: Tell = lambda _: None,
+) -> Proofs:
+    """Prove tasks of the workspace; see `prove_pairs`.
+
+    Raises:
+        UsageError: there is no such task.
+        InputRefused: a package is wrong, or its task.json is not sealed.
+        InfrastructureFailure: the engine failed.
+    """
+    pairs = (load_pair(workspace, task_id) for task_id in task_ids(workspace, wanted))
+    return prove_pairs(
+        workspace,
+        engine,
+        pairs,
+        repeats=repeats,
+        fresh=fresh,
+        concurrency=concurrency,
+        limits=limits,
+        tell=tell,
+    )
+
+
+def prove_pairs(
+    workspace: Workspace,
+    engine: Engine,
+    pairs: Iterable[tuple[LoadedTask, LoadedGrader]],
     *,
     repeats: int,
     fresh: bool = False,
@@ -138,17 +169,16 @@ def check_tasks(
     """Prove tasks in real grader containers; what was proved of the same bytes before is not proved again.
 
     Raises:
-        InputRefused: a package is wrong, or its task.json is not sealed.
+        InputRefused: a task.json is not sealed.
         InfrastructureFailure: the engine failed.
     """
-    ids = task_ids(workspace, wanted)
     image = grader_reference(workspace.runner)
     digest, image_id = engine.image_digest(image), engine.image_id(image)
     limits = limits or GraderLimits()
     runner = runner_sha256(workspace)
 
-    def one(task_id: str) -> ProofRecord:
-        task, grader = load_pair(workspace, task_id)
+    def one(task: LoadedTask, grader: LoadedGrader) -> ProofRecord:
+        task_id = task.package.task_id
         refuse_unsealed(task, grader)
         key = sha256_of(
             {
@@ -163,7 +193,7 @@ def check_tasks(
         )
         kept = workspace.root / ".esac-ag" / "proofs" / f"{task_id}-{key[:32]}.json"
         known = None if fresh else _kept(kept)
-        if known is not None and known.repeats >= repeats:
+        if known is not None and known.holds and known.repeats >= repeats:
             tell(f"{task_id}: proved before, of the same bytes")
             return known
         proof = prove(
@@ -185,7 +215,7 @@ def check_tasks(
         tell(f"{task_id}: {'proved' if proof.holds else 'does not hold'}, {repeats} times each")
         return proof
 
-    return Proofs(proofs=tuple(one(task_id) for task_id in ids))
+    return Proofs(proofs=tuple(one(task, grader) for task, grader in pairs))
 
 
 def refuse_unsealed(task: LoadedTask, grader: LoadedGrader) -> None:

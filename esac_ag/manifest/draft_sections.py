@@ -67,11 +67,15 @@ def _items(value: JsonValue, kind: type[Item]) -> tuple[Item | None, ...] | None
 
 
 def _item(value: JsonValue, kind: type[Item]) -> Item | None:
-    """The item, or as much of it as stands up beside its id."""
+    """The item, or as much of it as stands up beside its id.
+
+    A malformed part is left out, but not where leaving it out would say something else (no bundle).
+    """
     whole = _read(value, kind)
     if whole is not None or not isinstance(value, dict) or "id" not in value:
         return whole
-    name: dict[str, JsonValue] = {"id": value["id"]}
-    known = {key: value[key] for key in kind.model_fields if key in value}
-    sound = {key: part for key, part in known.items() if _read(name | {key: part}, kind) is not None}
-    return _read(name | sound, kind)
+    kept: dict[str, JsonValue] = {"id": value["id"]}
+    for key, field in kind.model_fields.items():
+        if key in value and (field.default is None or _read(kept | {key: value[key]}, kind) is not None):
+            kept[key] = value[key]
+    return _read(kept, kind)

@@ -69,7 +69,6 @@ def _report_difference(
     unlike: Difference, arm: Arm, at_hand: Sequence[BundleFile], at: tuple[PathPart, ...], out: Collector
 ) -> None:
     index = {file.path: number for number, file in enumerate(arm.files)}
-    sealed = {file.path: file.sha256 for file in arm.files}
     listed = {file.path: file for file in arm.files}
     now = {file.path: file for file in at_hand}
     for path in unlike.edited:
@@ -85,7 +84,7 @@ def _report_difference(
         out.error(at, "added-file", what, "an entry for every file", ascii(path), RESTORE)
     for one, other in unlike.swapped:
         what = f"{one} and {other} hold each other's content."
-        out.error((*at, index[one]), "swapped-files", what, sealed[one], sealed[other], RESTORE)
+        out.error((*at, index[one]), "swapped-files", what, listed[one].sha256, listed[other].sha256, RESTORE)
 
 
 def _told_apart(sealed: BundleFile, now: BundleFile) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def _reading(interval: IntervalEstimate, threshold: float) -> str:
     if not left:
         return f"The interval is compatible with {_listed(held)} alike."
     if not held:
-        return f"The interval holds neither {_listed(left, 'nor')}."
+        return f"The interval excludes {_listed(left)}."
     return f"The interval holds {_listed(held)}, but not {_listed(left, 'or')}."
 
 

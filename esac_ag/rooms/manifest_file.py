@@ -41,7 +41,12 @@ def read_json(path: Path, out: Collector) -> ReadJson:
 
 
 def parse_json(data: bytes, out: Collector) -> ReadJson:
-    """The JSON value of a file's bytes; never raises."""
+    """The JSON value of a file's bytes, at most `MANIFEST_CAP_BYTES` of them; never raises."""
+    if len(data) > MANIFEST_CAP_BYTES:
+        what = "The file is too large to be read again."
+        expected, found = f"at most {MANIFEST_CAP_BYTES} bytes", f"{len(data)} bytes"
+        out.error((), "unreadable", what, expected, found, "Name fewer and smaller files.")
+        return ReadJson(None, readable=False)
     if data.startswith(OTHER_MARKS):
         found = f"the mark of UTF-16, {data[:2].hex(' ')}"
         out.error((), "not-utf8", "The file is not UTF-8.", "UTF-8 text", found, "Save it as plain UTF-8.")

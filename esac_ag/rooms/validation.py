@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -12,9 +13,9 @@ from esac_ag.manifest.draft_rules import is_draft, judge_draft
 from esac_ag.manifest.findings import Finding, ValidationReport, report_of
 from esac_ag.manifest.version1 import judge_version1
 from esac_ag.manifest.version2 import judge_version2
-from esac_ag.rooms.manifest_file import read_json
+from esac_ag.rooms.manifest_file import parse_json, read_json
 from esac_ag.rooms.version1_disk import Version1Disk
-from esac_ag.rooms.version2_disk import Version2Disk
+from esac_ag.rooms.version2_disk import BeforeSealing, Version2Disk
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.schedule import schedule_sha256
 
@@ -36,6 +37,32 @@ def validate_manifest(path: Path, *, strict: bool, workspace: Workspace | None =
     if read.readable:
         findings += _judge(read.value, path, strict=strict, workspace=workspace)
     return report_of(findings, manifest=str(path), format_version=_version(read.value), strict=strict)
+
+
+def validate_before_sealing(
+    path: Path,
+    manifest: bytes,
+    *,
+    workspace: Workspace,
+    records: Mapping[str, bytes],
+    proofs: Mapping[str, bytes],
+) -> ValidationReport:
+    """The strict report that a manifest will get once it lies at `path`; nothing is written.
+
+    Args:
+        path: where it is going to lie.
+        manifest: its bytes.
+        workspace: where graders and the runner are.
+        records: bytes of the records that will lie beside it, by the path that the manifest names.
+        proofs: bytes of the tasks' proofs, by task id.
+    """
+    out = Collector(str(path), strict=True)
+    data = parse_json(manifest, out).value
+    findings = list(out.findings)
+    if isinstance(data, dict):
+        files = BeforeSealing(path, workspace, records=records, proofs=proofs)
+        findings += judge_version2(data, files, schedule_sha256, file=str(path), strict=True)
+    return report_of(findings, manifest=str(path), format_version=_version(data), strict=True)
 
 
 def _judge(data: JsonValue, path: Path, *, strict: bool, workspace: Workspace | None) -> list[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -12,7 +14,7 @@ from esac_ag.manifest.inventory import inventory_of
 from esac_ag.manifest.version1_files import Fault
 from esac_ag.manifest.version2_files import BundleFacts, GraderFacts, TaskFacts
 from esac_ag.rooms.graders import LoadedGrader, graders_revision, load_grader
-from esac_ag.rooms.manifest_file import read_json
+from esac_ag.rooms.manifest_file import parse_json, read_json
 from esac_ag.rooms.proofs import proof_path
 from esac_ag.rooms.tasks import load_task
 from esac_ag.rooms.trees import read_tree
@@ -34,7 +36,7 @@ class Version2Disk:
     def bundle(self, path: str) -> BundleFacts | Fault:
         """A bundle."""
         try:
-            read = read_tree(self._folder / path)
+            read = read_tree(self._at(path))
         except InputRefused as error:
             return _fault(error)
         if not read.tree and not read.findings:
@@ -44,7 +46,7 @@ class Version2Disk:
     def task(self, manifest: str) -> TaskFacts | Fault:
         """A task package."""
         try:
-            task = load_task(self._folder / manifest)
+            task = load_task(self._at(manifest))
         except InputRefused as error:
             return _fault(error)
         return TaskFacts(manifest, task.package, task.snapshot_sha256, task.request_sha256)
@@ -64,7 +66,7 @@ class Version2Disk:
 
     def probe(self, path: str) -> JsonValue | Fault:
         """A probe's record."""
-        return _record(self._folder / path)
+        return _record(self._at(path))
 
     def proof(self, task_id: str) -> JsonValue | Fault:
         """The record that proved a task at freeze."""
@@ -79,6 +81,9 @@ class Version2Disk:
         except InputRefused as error:
             return _fault(error)
 
+    def _at(self, path: str) -> Path:
+        return self._folder / path
+
     def _grader(self, task_id: str) -> LoadedGrader | Fault:
         if self._workspace is None:
             return NO_WORKSPACE
@@ -88,6 +93,43 @@ class Version2Disk:
             except InputRefused as error:
                 self._graders[task_id] = _fault(error)
         return self._graders[task_id]
+
+
+class BeforeSealing(Version2Disk):
+    """As if the manifest lay at its place already, with the records that will lie beside it."""
+
+    def __init__(
+        self,
+        manifest: Path,
+        workspace: Workspace,
+        *,
+        records: Mapping[str, bytes],
+        proofs: Mapping[str, bytes],
+    ) -> None:
+        """The records by the path that the manifest names, the proofs by task id."""
+        super().__init__(Path(os.path.realpath(manifest)), workspace)
+        self._records = records
+        self._proofs = proofs
+
+    def probe(self, path: str) -> JsonValue | Fault:
+        """A probe's record."""
+        return _of_bytes(self._records.get(path))
+
+    def proof(self, task_id: str) -> JsonValue | Fault:
+        """The record that proved a task."""
+        return _of_bytes(self._proofs.get(task_id))
+
+    def _at(self, path: str) -> Path:
+        # By name, because the manifest's folder need not be there yet.
+        return Path(os.path.normpath(self._folder / path))
+
+
+def _of_bytes(data: bytes | None) -> JsonValue | Fault:
+    if data is None:
+        return Fault("missing", "there is none")
+    out = Collector("", strict=True)
+    read = parse_json(data, out)
+    return read.value if read.readable else Fault("unusable", out.findings[-1].what.rstrip("."))
 
 
 def _fault(error: HarnessError) -> Fault:

@@ -279,7 +279,7 @@ def test_the_answer_tells_what_the_interval_leaves_open() -> None:
     assert isinstance(overall.interval, IntervalEstimate)
     assert overall.interval.low > 5.0
     assert "markskill scored 20.0 points higher than neutral" in view.answer
-    assert "holds neither no difference, a gain of 5 points nor a loss of 5 points" in view.answer
+    assert "excludes no difference, a gain of 5 points and a loss of 5 points" in view.answer
     assert not any("too few" in sentence for item in view.comparisons for sentence in item.words)
 
 
