@@ -41,8 +41,9 @@ class ChatAgent:
 
     @property
     def label(self) -> str:
-        """The model as the manifest names it."""
-        return f"chat: {self.model.name} {self.model.version} ({self.model.provider})"
+        """The model as the manifest names it, and the endpoint that answers for it."""
+        model = f"{self.model.name} {self.model.version} ({self.model.provider})"
+        return f"chat: {model} at {self.endpoint}"
 
     def secrets(self) -> Sequence[str]:
         """The API key, when there is one."""
@@ -68,7 +69,7 @@ class ChatAgent:
         """
         started_s = clock.monotonic_s()
         recorder = Recorder(assignment, Redactor(self.secrets()))
-        recorder.notice(f"{self.label} at {self.endpoint}")
+        recorder.notice(self.label)
         bundle = assignment.bundle
         places = placement(bundle) if bundle else {}
         present = present_files(sandbox, bundle.files, places) if bundle else {}

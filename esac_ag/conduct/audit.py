@@ -1,27 +1,31 @@
-"""Derives every digest of a study again and tells what differs."""
+"""Derives every digest of a study again and tells what differs.
+
+A *finding* is something that does not hold. A *note* is what a crash or a study at work leaves behind and no
+digest covers: it is told, and nothing of it is evidence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from esac_ag.artifacts import StudyFolder, file_digest
-from esac_ag.attempt import AttemptRecord, Cell, Grading
+from esac_ag.attempt import Cell
 from esac_ag.attempt.events import AttemptState
+from esac_ag.conduct.audit_attempts import attempt_findings, attempt_notes
+from esac_ag.conduct.audit_ledger import ledger_findings, ledger_notes
+from esac_ag.conduct.audit_plan import plan_findings
+from esac_ag.conduct.audit_records import AuditFinding
 from esac_ag.conduct.collect import StudyRecords, read_study
 from esac_ag.conduct.opening import design_of
+from esac_ag.conduct.reporting import inputs_of
 from esac_ag.errors import HarnessError
 from esac_ag.record import Record
-from esac_ag.schedule import make_schedule, schedule_sha256
+from esac_ag.report.build import build_view
+from esac_ag.report.machine import render_csv, render_json
+from esac_ag.report.markdown import render_markdown
+from esac_ag.schedule import make_schedule
 
-
-class AuditFinding(Record):
-    """One thing that does not hold."""
-
-    where: str
-    what: str
-    expected: str = ""
-    found: str = ""
+__all__ = ["AuditFinding", "AuditReport", "audit"]
 
 
 class AuditReport(Record):
@@ -34,6 +38,8 @@ class AuditReport(Record):
     cells_planned: int
     cells_done: int
     findings: tuple[AuditFinding, ...]
+    notes: tuple[AuditFinding, ...] = ()
+    """What a crash left that no digest covers; nothing of it counts."""
 
     @property
     def clean(self) -> bool:
@@ -42,7 +48,7 @@ class AuditReport(Record):
 
 
 def audit(path: Path) -> AuditReport:
-    """Check manifest, schedule, ledger chain, and every file of every attempt.
+    """Check manifest, schedule, ledger, every file of every attempt, and the report if there is one.
 
     Raises:
         InputRefused: the folder holds no study, or a record cannot be read.
@@ -50,21 +56,24 @@ def audit(path: Path) -> AuditReport:
     """
     study = read_study(path)
     cells = make_schedule(*design_of(study.manifest))
-    findings = [*_plan(study, cells)]
-    checked = 0
-    for attempt in study.state.attempts.values():
-        checked += len(attempt.artifacts)
-        findings += _files(study.folder, attempt)
-        findings += _records(study, attempt)
+    attempts = tuple(study.state.attempts.values())
+    done = sum(_is_done(study.state.counting(cell)) for cell in cells)
+    findings = [*plan_findings(study, cells), *ledger_findings(study, planned=len(cells), done=done)]
+    notes = [*ledger_notes(study)]
+    for attempt in attempts:
+        findings += attempt_findings(study, attempt)
+        notes += attempt_notes(study, attempt)
     findings += _strangers(study)
+    findings += _report(study)
     return AuditReport(
         study=study.manifest.study_id,
         ledger_lines=study.folder.ledger.read_bytes().count(b"\n"),
-        attempts=len(study.state.attempts),
-        files_checked=checked,
+        attempts=len(attempts),
+        files_checked=sum(len(attempt.artifacts) for attempt in attempts),
         cells_planned=len(cells),
-        cells_done=sum(_is_done(study.state.counting(cell)) for cell in cells),
+        cells_done=done,
         findings=tuple(findings),
+        notes=tuple(notes),
     )
 
 
@@ -72,70 +81,30 @@ def _is_done(attempt: AttemptState | None) -> bool:
     return attempt is not None and attempt.grading is not None
 
 
-def _plan(study: StudyRecords, cells: tuple[Cell, ...]) -> Iterator[AuditFinding]:
-    opened = study.state.opened
-    if opened is None:
-        yield AuditFinding(where="ledger.jsonl", what="the study was never opened")
-        return
-    schedule = schedule_sha256(*design_of(study.manifest))
-    pairs = (
-        ("manifest.json", "digest of the sealed plan", opened.manifest_sha256, study.manifest_sha256),
-        ("schedule.json", "digest of the schedule", opened.schedule_sha256, schedule),
-        (
-            "manifest.json",
-            "sealed digest of the schedule",
-            study.manifest.schedule.sha256,
-            schedule,
-        ),
-    )
-    tasks = file_digest(study.folder.tasks)
-    for where, what, expected, found in (*pairs, ("tasks.json", "task packages", opened.tasks_sha256, tasks)):
-        if expected != found:
-            yield AuditFinding(where=where, what=what, expected=expected, found=found)
-    planned = set(cells)
-    for attempt in study.state.attempts.values():
-        if attempt.cell not in planned:
-            yield AuditFinding(where=attempt.attempt_id, what="an attempt of a cell that was not planned")
-
-
-def _files(folder: StudyFolder, attempt: AttemptState) -> Iterator[AuditFinding]:
-    for name, expected in sorted(attempt.artifacts.items()):
-        path = folder.attempt(attempt.attempt_id).path / name
-        where = f"attempts/{attempt.attempt_id}/{name}"
-        if not path.is_file():
-            yield AuditFinding(where=where, what="a file of the ledger is missing", expected=expected)
-        elif (found := file_digest(path)) != expected:
-            yield AuditFinding(where=where, what="a file was changed", expected=expected, found=found)
-
-
-def _records(study: StudyRecords, attempt: AttemptState) -> Iterator[AuditFinding]:
-    """What the records say of each other: the plan they carry, the tree they archived and judged."""
-    record: AttemptRecord | None = study.attempts.get(attempt.attempt_id)
-    if record is None:
-        return
-    where = f"attempts/{attempt.attempt_id}"
-    if record.manifest_sha256 != study.manifest_sha256:
-        yield AuditFinding(where=where, what="the attempt carries another plan", found=record.manifest_sha256)
-    if record.submission is None:
-        return
-    try:
-        tree = study.folder.attempt(attempt.attempt_id).read_submission().exact_sha256()
-    except HarnessError as error:
-        yield AuditFinding(where=where, what=error.what, found=error.found)
-        return
-    grading: Grading | None = study.gradings.get(attempt.attempt_id)
-    for what, expected in (
-        ("the archive is not the tree of the record", record.submission.tree_sha256),
-        ("the grading judged another tree", None if grading is None else grading.submission_tree_sha256),
-    ):
-        if expected is not None and expected != tree:
-            yield AuditFinding(where=where, what=what, expected=expected, found=tree)
-
-
 def _strangers(study: StudyRecords) -> Iterator[AuditFinding]:
-    """Attempt folders that the ledger does not know."""
+    """Entries of `attempts/` that the ledger does not know."""
     folder = study.folder.path / "attempts"
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     for name in names:
         if name not in study.state.attempts:
             yield AuditFinding(where=f"attempts/{name}", what="a folder that the ledger does not know")
+
+
+def _report(study: StudyRecords) -> Iterator[AuditFinding]:
+    """Reports that exist are computed again: an edited number, or an outdated one, is told."""
+    there = study.folder.report
+    if not there.is_dir():
+        return
+    try:
+        view = build_view(inputs_of(study))
+    except HarnessError as error:
+        what = f"the report cannot be computed again: {error.what}"
+        yield AuditFinding(where="report", what=what, expected=error.expected, found=error.found)
+        return
+    files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
+    files |= {name: text.encode() for name, text in render_csv(view).items()}
+    for name, data in files.items():
+        path = there / name
+        if path.is_file() and path.read_bytes() != data:
+            what = "the report is not what the study's records give: edited, or older than they are"
+            yield AuditFinding(where=f"report/{name}", what=what, expected="as `esac-ag report` writes it")

@@ -39,8 +39,8 @@ def missing_images(path: Path, workspace: Workspace, engine: Engine) -> Iterator
         try:
             engine.image_digest(reference)
         except ImageMissing:
-            error = InputRefused(f"the image {reference} is not built", remedy="esac-ag images build")
-            yield _finding(path, (), "image-missing", error)
+            refusal = InputRefused(f"the image {reference} is not built", remedy="esac-ag images build")
+            yield _finding(path, (), "image-missing", refusal)
 
 
 def unfit_agent(

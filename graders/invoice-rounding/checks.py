@@ -7,6 +7,7 @@ submission only ever sees inputs.
 from __future__ import annotations
 
 import ast
+import copy
 import json
 import re
 import sys
@@ -17,9 +18,13 @@ from math import floor
 from random import Random  # noqa: TID251  (the type only; every check draws from its own stream)
 from typing import Any
 
-from esac_checks import Subject, check, require, require_equal
+from esac_checks import CheckFailed, Subject, check, require, require_equal
 
 DIGITS = {"EUR": 2, "GBP": 2, "USD": 2, "JPY": 0, "KWD": 3}
+PACKAGE = "billing"
+PYTEST_SETTINGS = {"testpaths": ["tests"]}
+LARGEST_BYTES = 200_000
+REPORTED_FILE = "tests/test_invoices.py"
 REPORTED_TEST = "test_the_invoice_of_van_dijk_shows_the_vat_that_they_expect"
 HALF = Fraction(1, 2)
 
@@ -391,82 +396,337 @@ def main(args):
 
 
 def parsed(data: bytes, path: str) -> ast.Module:
-    """Python source of the submission as a tree; what cannot be parsed fails the check."""
-    require(len(data) <= 1_000_000, f"{path} is too large to be source")
+    """Python source as a tree; what cannot be parsed, or is no size for source, fails the check."""
+    require(len(data) <= LARGEST_BYTES, f"{path} is too large to be source")
     try:
         return ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        require(False, f"{path} cannot be parsed: {type(error).__name__}")
-        raise  # not reached: require has raised
+        raise CheckFailed(f"{path} cannot be parsed: {type(error).__name__}") from None
 
 
-def test_functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    return [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-    ]
+def said(node: ast.AST) -> str:
+    """What a piece of source says: its tree without positions, as text."""
+    try:
+        return ast.dump(node)
+    except (RecursionError, MemoryError):
+        raise CheckFailed("source that is nested too deeply") from None
+
+
+class Essence(ast.NodeTransformer):
+    """Drops what does not change a test: docstrings, annotations, messages of assertions."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        node.msg = None
+        return self.generic_visit(node)
+
+
+class Replaced(ast.NodeTransformer):
+    """Puts expressions in the place of names."""
+
+    def __init__(self, values: dict[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        known = isinstance(node.ctx, ast.Load) and node.id in self.values
+        return self.values[node.id] if known else node
+
+
+def statements(data: bytes, path: str) -> list[ast.stmt]:
+    """The top level of a test file, without what does not change a test."""
+    try:
+        body = Essence().visit(parsed(data, path)).body
+    except (RecursionError, MemoryError):
+        raise CheckFailed(f"{path} is nested too deeply") from None
+    return [one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+
+
+def imports(body: list[ast.stmt]) -> set[tuple[str, str]]:
+    """What the imports of a file bring: (name it is bound to, where it is from)."""
+    found = set()
+    for one in body:
+        if isinstance(one, ast.Import):
+            found |= {(alias.asname or alias.name.split(".")[0], alias.name) for alias in one.names}
+        elif isinstance(one, ast.ImportFrom):
+            origin = "." * one.level + (one.module or "")
+            found |= {(alias.asname or alias.name, f"{origin}:{alias.name}") for alias in one.names}
+    return found
+
+
+def bound(one: ast.stmt) -> set[str]:
+    """Names that a statement of a file's top level binds, also by `:=` and `global` further in."""
+    names: set[str] = set()
+    if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        names.add(one.name)
+    else:
+        names |= {node.id for node in ast.walk(one) if isinstance(node, ast.Name)} - {
+            node.id for node in ast.walk(one) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
+    for node in ast.walk(one):
+        if isinstance(node, ast.NamedExpr):
+            names.add(node.target.id)
+        elif isinstance(node, ast.Global):
+            names |= set(node.names)
+    return names
+
+
+def is_test(one: ast.stmt) -> bool:
+    return isinstance(one, ast.FunctionDef) and one.name.startswith("test_")
+
+
+def require_kept(subject: Subject, path: str, *, tests: bool) -> None:
+    """What a delivered file of tests says is still said there, and nothing added takes it back.
+
+    Imports, functions, classes and new variables may be added. The reported test is left out here, and
+    all tests are with `tests=False`.
+    """
+    before = statements(subject.snapshot_read(path), path)
+    after = statements(subject.read(path), path)
+    require(imports(before) <= imports(after), f"{path}: an import is gone")
+    rest = [one for one in after if not isinstance(one, ast.Import | ast.ImportFrom)]
+    texts = [said(one) for one in rest]
+    taken = {name for name, _ in imports(before)} | set().union(*map(bound, before))
+    fresh = {name for name, _ in imports(after) - imports(before)}
+    for one in before:
+        if isinstance(one, ast.Import | ast.ImportFrom) or (is_test(one) and not tests):
+            continue
+        if bound(one) == {REPORTED_TEST}:
+            continue
+        text = said(one)
+        require(text in texts, f"{path}: {', '.join(sorted(bound(one)))} is changed or gone")
+        place = texts.index(text)
+        del texts[place], rest[place]
+    for one in rest:
+        if is_test(one) and bound(one) & taken and (not tests or bound(one) == {REPORTED_TEST}):
+            taken -= bound(one)  # once: a second one of that name takes its place
+            continue
+        fresh |= bound(one)
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
+        require(isinstance(one, kinds), f"{path}: a {type(one).__name__} was added")
+    wrong = fresh & (taken | {"*", "pytestmark", "__test__", "__getattr__"})
+    require(not wrong, f"{path}: {', '.join(sorted(wrong))} bound anew")
+
+
+def inlined(body: list[ast.stmt]) -> list[str]:
+    """What statements say, with the constants that they name put in their places."""
+    values: dict[str, ast.expr] = {}
+    texts = []
+    for one in body:
+        if isinstance(one, ast.Assign) and len(one.targets) == 1:
+            target = one.targets[0]
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            values_given = one.value.elts if isinstance(one.value, ast.Tuple) else [one.value]
+            given = [Replaced(values).visit(value) for value in values_given]
+            if len(names) == len(given) and all(isinstance(value, ast.Constant) for value in given):
+                if all(isinstance(name, ast.Name) for name in names):
+                    pairs = zip(names, given, strict=True)
+                    values |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
+                    continue
+        texts.append(said(Replaced(values).visit(one)))
+    return texts
+
+
+def rows_of(decorator: ast.expr) -> list[dict[str, ast.expr]]:
+    """The cases of a `pytest.mark.parametrize` as values by name; another decorator fails the check."""
+    known = isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.parametrize"
+    require(known, "the reported test has another decorator than parametrize")
+    assert isinstance(decorator, ast.Call)
+    plain = len(decorator.args) == 2 and {one.arg for one in decorator.keywords} <= {"ids"}
+    require(plain, "the reported test is parametrised in an unusual way")
+    first, second = decorator.args
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        names = [name.strip() for name in first.value.split(",") if name.strip()]
+    else:
+        names = [str(getattr(one, "value", "")) for one in getattr(first, "elts", [])]
+    found = []
+    for row in getattr(second, "elts", []):
+        values = [row] if len(names) == 1 else list(getattr(row, "elts", []))
+        if isinstance(row, ast.Call) and {one.arg for one in row.keywords} <= {"id"}:
+            values = row.args  # pytest.param
+        if len(values) == len(names):
+            found.append(dict(zip(names, values, strict=True)))
+    return found
 
 
 @check("reported-test-kept")
 def reported_test_kept(subject: Subject) -> None:
-    """The reported test, as submitted, is still red on the untouched package: it can still catch the defect."""
-    for path in subject.snapshot_files():
-        if path.startswith("billing/"):
-            subject.write(path, subject.snapshot_read(path))
-    argv = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", REPORTED_TEST]
-    ran = subject.run(argv, timeout_s=40)
-    # 1: it failed, as it must; 2: it needs something that only the solution has, also fine
-    red = ran.exit_code == 2 or (ran.exit_code == 1 and b" failed" in ran.stdout)
-    require(red, f"on the untouched package the reported test ends with {ran.exit_code}, not red")
+    """The reported test still asserts what was reported, as it stands, extended, or as one case of several."""
+    require_kept(subject, REPORTED_FILE, tests=False)
+    original = next(
+        one
+        for one in statements(subject.snapshot_read(REPORTED_FILE), REPORTED_FILE)
+        if isinstance(one, ast.FunctionDef) and one.name == REPORTED_TEST
+    )
+    submitted = statements(subject.read(REPORTED_FILE), REPORTED_FILE)
+    found = [one for one in submitted if isinstance(one, ast.FunctionDef) and one.name == REPORTED_TEST]
+    require(len(found) == 1, f"{REPORTED_TEST} stands {len(found)} times in {REPORTED_FILE}")
+    test = found[0]
+    # With a yield it is no test any more, whatever it asserts.
+    require(
+        not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(test)),
+        "the reported test is a generator",
+    )
+    rows: list[dict[str, ast.expr]] = [{}]
+    if test.decorator_list:
+        require(len(test.decorator_list) == 1, "the reported test has several decorators")
+        rows = rows_of(test.decorator_list[0])
+    wanted = inlined(copy.deepcopy(original.body))
+    require(any(asserts(test, row, original, wanted) for row in rows), "the reported test asserts less")
+    require_importable(subject, [REPORTED_FILE])
+
+
+def asserts(
+    test: ast.FunctionDef, row: dict[str, ast.expr], original: ast.FunctionDef, wanted: list[str]
+) -> bool:
+    """Whether a test, with one row of its parameters, begins with all that the original says."""
+    try:
+        arguments = copy.deepcopy(test.args)
+        arguments.args = [one for one in arguments.args if one.arg not in row]
+        body = [Replaced(row).visit(one) for one in copy.deepcopy(test.body)]
+        return said(arguments) == said(original.args) and inlined(body)[: len(wanted)] == wanted
+    except (RecursionError, MemoryError):
+        raise CheckFailed("the reported test is nested too deeply") from None
+
+
+IMPORT_TESTS = """
+def main(modules):
+    import importlib
+    return {
+        name: [key for key, value in vars(importlib.import_module(name)).items() if callable(value)]
+        for name in modules
+    }
+"""
+
+
+def require_importable(subject: Subject, paths: list[str]) -> None:
+    """The test files can be imported, and define their delivered tests then."""
+    modules = {path.removesuffix(".py").replace("/", "."): path for path in paths}
+    answer = subject.drive(IMPORT_TESTS, list(modules))
+    for name, path in modules.items():
+        names = answer.get(name) if isinstance(answer, dict) else None
+        require(isinstance(names, list), f"{path} cannot be imported")
+        for one in ast.parse(subject.snapshot_read(path)).body:
+            if isinstance(one, ast.FunctionDef) and one.name.startswith("test_"):
+                require(one.name in names, f"{path} does not define {one.name} when it is imported")
 
 
 @check("contract-tests-kept")
 def contract_tests_kept(subject: Subject) -> None:
-    """Every delivered public test is still there by name, and none is skipped or expected to fail."""
-    found: dict[str, ast.FunctionDef] = {}
+    """Every delivered test, fixture and helper stands where it stood, unchanged, and pytest still finds it."""
+    paths = [p for p in subject.snapshot_files() if p.startswith("tests/") and p.endswith(".py")]
+    for path in paths:
+        require_kept(subject, path, tests=True)
     for path in subject.files():
-        if path.endswith(".py") and "test" in path:
-            for function in test_functions(parsed(subject.read(path), path)):
-                found[function.name] = function
-    for path in subject.snapshot_files():
-        if not (path.startswith("tests/") and path.endswith(".py")):
+        top, _, _ = path.partition("/")
+        taken = top.removesuffix(".py") in {"pytest", "_pytest", "pluggy", "sitecustomize", "usercustomize"}
+        require(not taken, f"{path} takes the place of a part of pytest or Python")
+        require(path not in {"pytest.ini", ".pytest.ini"}, f"{path} overrides the settings of pytest")
+        if path in {"conftest.py", "tests/conftest.py"}:
+            names = set().union(*map(bound, statements(subject.read(path), path)))
+            hooks = {name for name in names if name.startswith(("pytest_", "collect_ignore"))}
+            require(not hooks, f"{path} meddles with the tests: {', '.join(sorted(hooks))}")
+    require_equal(pytest_settings(subject.read("pyproject.toml")), PYTEST_SETTINGS, "settings of pytest")
+    require_importable(subject, [path for path in paths if path.rpartition("/")[2].startswith("test_")])
+
+
+def project_of(data: bytes) -> dict[str, Any]:
+    """pyproject.toml; what cannot be read fails the check."""
+    require(len(data) <= LARGEST_BYTES, "pyproject.toml is too large")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError, MemoryError):  # TOMLDecodeError and UnicodeDecodeError too
+        raise CheckFailed("pyproject.toml cannot be read") from None
+
+
+def table(value: object, *keys: str) -> dict[str, Any]:
+    """A table within tables; an empty one when it is missing or something else."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def pytest_settings(data: bytes) -> dict[str, Any]:
+    """The settings that say which tests are run."""
+    options = table(project_of(data), "tool", "pytest", "ini_options")
+    choosing = ("testpaths", "addopts", "norecursedirs", "usefixtures", "required_plugins")
+    return {key: options[key] for key in options if key in choosing or key.startswith("python_")}
+
+
+def reachable_sources(subject: Subject) -> dict[str, ast.Module]:
+    """Trees of the package's files, and of the submission's other files that these import."""
+    files = [path for path in subject.files() if path.endswith(".py")]
+    found: dict[str, ast.Module] = {}
+    waiting = [PACKAGE]
+    seen: set[str] = set()
+    while waiting:
+        top = waiting.pop()
+        if top in seen:
             continue
-        for function in test_functions(ast.parse(subject.snapshot_read(path))):
-            require(function.name in found, f"{function.name} is gone")
-            names = {
-                node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-                for node in ast.walk(found[function.name])
-            }
-            require(
-                not names & {"skip", "skipif", "xfail", "importorskip"},
-                f"{function.name} is skipped or expected to fail",
-            )
+        seen.add(top)
+        for path in files:
+            if path == f"{top}.py" or path.startswith(f"{top}/"):
+                found[path] = parsed(subject.read(path), path)
+                waiting += [module.split(".")[0] for module in imported(found[path], path)]
+    return found
+
+
+def imported(tree: ast.Module, path: str) -> list[str]:
+    """Modules that a file imports, also by name at run time; a computed name fails the check."""
+    modules: list[str] = []
+    loaders = {"import_module", "__import__"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            modules.append(node.module or "")
+            loaders |= {alias.asname or alias.name for alias in node.names if alias.name in loaders}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            text = node.args[0] if node.args else None
+            if name in loaders:
+                constant = isinstance(text, ast.Constant) and isinstance(text.value, str)
+                require(constant, f"{path} imports a module by a computed name")
+                modules.append(str(getattr(text, "value", "")))
+            hidden = isinstance(function, ast.Name) and name in {"exec", "eval"}
+            require(not hidden, f"{path} runs source text, which hides what it imports")
+    return [module for module in modules if not module.startswith(".")]
 
 
 @check("standard-library-only")
 def standard_library_only(subject: Subject) -> None:
     """The package goes on importing the standard library and itself only, and declares nothing."""
-    sources = [
-        path
-        for path in subject.files()
-        if path.endswith(".py") and not path.startswith("tests/") and path != "conftest.py"
-    ]
-    own = {path.split("/")[0].removesuffix(".py") for path in sources}
-    for path in sources:
-        for node in ast.walk(parsed(subject.read(path), path)):
-            modules: list[str] = []
-            if isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                modules = [node.module or ""]
-            for module in modules:
-                top = module.split(".")[0]
-                known = top in sys.stdlib_module_names or top in own or top == "tests"
-                require(known, f"{path} imports {module}")
-    try:
-        project = tomllib.loads(subject.read("pyproject.toml").decode("utf-8"))
-    except ValueError:  # TOMLDecodeError and UnicodeDecodeError
-        require(False, "pyproject.toml cannot be read")
-        raise
-    table = project.get("project")
-    require(isinstance(table, dict), "pyproject.toml has no project table")
-    require_equal(table.get("dependencies", []), [], "declared dependencies")
+    own = {path.split("/")[0].removesuffix(".py") for path in subject.files() if path.endswith(".py")}
+    known = (set(sys.stdlib_module_names) | own) - {"ensurepip", "venv"}
+    for path, tree in reachable_sources(subject).items():
+        for module in imported(tree, path):
+            require(module.split(".")[0] in known, f"{path} imports {module}")
+    project = project_of(subject.read("pyproject.toml"))
+    require(table(project, "project") != {}, "pyproject.toml has no project table")
+    waiting: list[tuple[str, object]] = [("pyproject.toml", project)]
+    while waiting:
+        where, value = waiting.pop()
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            require("dependenc" not in key or not inner, f"{where}: {key} is declared")
+            dynamic = key == "dynamic" and "dependencies" in str(inner)
+            require(not dynamic, f"{where}: dependencies are computed")
+            waiting.append((f"{where}: {key}", inner))
+    for path in subject.files():
+        if re.fullmatch(r"requirements[^/]*\.(txt|in)|Pipfile|environment\.ya?ml", path):
+            lines = [line.strip() for line in subject.read_text(path).splitlines()]
+            named = [line for line in lines if line and not line.startswith("#")]
+            # What the tests need is not installed on the hosts.
+            require(all(line.startswith("pytest") for line in named), f"{path} names packages")
+        if path in {"setup.py", "setup.cfg"}:
+            text = subject.read_text(path)
+            require(not re.search("install_requires|extras_require", text), f"{path} names packages")

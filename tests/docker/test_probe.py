@@ -24,6 +24,7 @@ from esac_ag.conduct.tasks import load_pair, task_ids
 from esac_ag.errors import InputRefused
 from esac_ag.grading.proof_record import ProofRecord
 from esac_ag.manifest.draft import Draft
+from esac_ag.manifest.findings import Severity
 from esac_ag.manifest.plan import GraderLimits
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.rooms.proofs import proof_path
@@ -342,9 +343,10 @@ def test_a_leaking_probe_stops_the_sealing(shop: Workspace, docker_workspace: st
     assert sorted(shop.manifests.rglob("*")) == before
 
 
-def codes(path: Path, workspace: Workspace, *, strict: bool = True) -> set[str]:
-    """Codes of all findings about a manifest."""
-    return {f.code for f in validate_manifest(path, strict=strict, workspace=workspace).findings}
+def errors(path: Path, workspace: Workspace) -> set[str]:
+    """Codes of the faults of a manifest; warnings left out."""
+    findings = validate_manifest(path, strict=True, workspace=workspace).findings
+    return {finding.code for finding in findings if finding.severity is Severity.ERROR}
 
 
 def test_what_was_sealed_with_a_real_probe_is_valid(shop: Workspace, sealed: Path) -> None:
@@ -382,7 +384,7 @@ def test_a_record_of_other_conditions_backs_nothing(
     """Another runner, other limits, another harness or foreign images: strict validation refuses."""
     record = json.loads(sealed.with_name("real.probe.json").read_text()) | change
     path = resealed(sealed, record, name="other")
-    assert codes(path, shop) == expected
+    assert errors(path, shop) == expected
     assert validate_manifest(path, strict=True, workspace=shop).valid is not bool(expected)
 
 
@@ -391,12 +393,12 @@ def test_a_record_that_leaked_backs_nothing(shop: Workspace, sealed: Path, docke
     limits = draft_of(shop).limits
     with a_weak_engine(docker_workspace, Leak(variables("API_TOKEN=1"))) as engine:
         record = probed(engine, shop, limits=limits).model_dump(mode="json")
-    assert codes(resealed(sealed, record, name="leaked"), shop) == {"probe-reached", "probe-failed"}
+    assert errors(resealed(sealed, record, name="leaked"), shop) == {"probe-reached", "probe-failed"}
     turned = record | {"passed": True}
-    assert codes(resealed(sealed, turned, name="leaked"), shop) == {"probe-reached", "probe-inconsistent"}
+    assert errors(resealed(sealed, turned, name="leaked"), shop) == {"probe-reached", "probe-inconsistent"}
     path = resealed(sealed, record, name="leaked")
     write(path.with_name("leaked.probe.json"), sealed.with_name("real.probe.json").read_text())
-    assert codes(path, shop) == {"probe-digest"}
+    assert errors(path, shop) == {"probe-digest"}
 
 
 def test_the_command_line_tells_every_route_and_fails_on_none(shop: Workspace, sealed: Path) -> None:

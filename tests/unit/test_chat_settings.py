@@ -19,7 +19,7 @@ def test_the_environment_gives_address_and_key() -> None:
     agent = make_chat_agent(a_manifest(), ENVIRON)
     assert agent.endpoint == "https://models.example/v1/chat/completions"
     assert agent.secrets() == ("sk-0123456789",)
-    assert agent.label == "chat: m-1 2026-01 (test)"
+    assert agent.label == "chat: m-1 2026-01 (test) at https://models.example/v1/chat/completions"
 
 
 def test_the_manifest_precedes_the_environment() -> None:

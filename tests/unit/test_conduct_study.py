@@ -14,12 +14,18 @@ from esac_ag.attempt.events import AttemptEnded, AttemptStarted
 from esac_ag.conduct.audit import audit
 from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.context import Stop
+from esac_ag.conduct.launch import agent_spec
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
 from esac_ag.errors import InputRefused, Interrupted, SandboxLost, StudyPaused, SubstitutionRefused
 from esac_ag.ledger import open_ledger, read_lines, read_state
+from esac_ag.manifest.plan import Limits
+from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.contract import Role
+from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess
 from tests.builders_conduct import (
+    PROGRAMS,
     Told,
     a_runnable_study,
     an_engine,
@@ -30,7 +36,7 @@ from tests.builders_conduct import (
     run,
     touch,
 )
-from tests.builders_manifest import Study
+from tests.builders_manifest import IMAGE_DIGESTS, Study
 
 CELLS = 16
 
@@ -245,6 +251,39 @@ def test_a_changed_image_or_harness_is_named(tmp_path: Path) -> None:
     with pytest.raises(SubstitutionRefused) as caught:
         run(study)
     assert "harness code" in caught.value.what
+
+
+def test_an_image_whose_name_is_moved_after_the_start_is_not_used(tmp_path: Path) -> None:
+    """Containers are made from the engine's immutable id, taken when the study was opened."""
+    study = a_runnable_study(tmp_path)
+
+    class Renaming(InMemoryEngine):
+        def image_id(self, reference: str) -> str:
+            return f"id-of-{reference}"
+
+    images = {f"{name}:1": digest for name, digest in IMAGE_DIGESTS.items()}
+    ids = {f"id-of-{reference}": digest for reference, digest in images.items()}
+    engine = Renaming(PROGRAMS, images=images | ids)
+    run(study, engine, limit=1)
+    assert {spec.image for spec in engine.specs} == {"id-of-agent:1", "id-of-grader:1"}
+
+
+def test_what_a_dead_session_left_in_the_engine_is_removed_at_the_start(tmp_path: Path) -> None:
+    """The next session cleans what belongs to this study before it launches anything."""
+    study = a_runnable_study(tmp_path)
+    engine = an_engine(workspace=Workspace(tmp_path).label)
+    spec = agent_spec(
+        image="agent:1", limits=Limits(), study="study-1", attempt="old", role=Role.AGENT, environment=()
+    )
+    with engine.create(spec) as left:
+        left.start()
+        other = engine.create(spec.model_copy(update={"study": "another"}))
+        with other as untouched:
+            run(study, engine, limit=1)
+            told = list(engine.leftovers(Workspace(tmp_path).label))
+            assert [line for line in told if "study-1" in line] == []
+            assert any("another" in line for line in told)
+            untouched.remove()
 
 
 def test_a_results_folder_of_another_plan_is_refused(tmp_path: Path) -> None:

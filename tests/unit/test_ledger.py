@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,19 @@ def test_events_survive_closing_and_opening_again(tmp_path: Path) -> None:
     attempt = state.counting(a_cell())
     assert attempt is not None
     assert attempt.grading is GradingStatus.GRADED
+
+
+def test_an_event_is_on_disk_before_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every event is followed by a sync of the file, after its bytes were written."""
+    path = tmp_path / "ledger.jsonl"
+    synced: list[bytes] = []
+    with open_ledger(path) as ledger:
+        monkeypatch.setattr(os, "fsync", lambda _handle: synced.append(path.read_bytes()))
+        for number, body in enumerate([opened(), *a_story()], start=1):
+            ledger.append(body)
+            assert len(synced) == number
+            assert synced[-1].count(b"\n") == number
+        monkeypatch.undo()
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
