@@ -85,12 +85,17 @@ def print_audit(report: AuditReport, console: Console) -> None:
         for name, value in (("expected", finding.expected), ("found", finding.found)):
             if value:
                 console.print(f"  {name + ':':<10}{_safe(value)}", soft_wrap=True)
+    for note in report.notes:
+        console.print(f"note: {_safe(note.where)}: {_safe(note.what)}", soft_wrap=True)
     console.print("everything holds" if report.clean else f"[red]{len(report.findings)} findings[/red]")
 
 
 def print_tasks(tasks: TaskList, console: Console) -> None:
     """The workspace's tasks."""
     for task in tasks.tasks:
+        if task.fault:
+            console.print(f"[bold]{_safe(task.id)}[/bold]: [red]{_safe(task.fault)}[/red]", soft_wrap=True)
+            continue
         sealed = "sealed" if task.sealed else "[yellow]not sealed[/yellow]"
         console.print(f"[bold]{_safe(task.id)}[/bold]: {_safe(task.title)}", soft_wrap=True)
         console.print(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from esac_ag.attempt import Cell
 from esac_ag.attempt.events import AttemptState
 from esac_ag.conduct.audit_attempts import attempt_findings, attempt_notes
 from esac_ag.conduct.audit_ledger import ledger_findings, ledger_notes
@@ -18,7 +17,7 @@ from esac_ag.conduct.audit_records import AuditFinding
 from esac_ag.conduct.collect import StudyRecords, read_study
 from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.reporting import inputs_of
-from esac_ag.errors import HarnessError
+from esac_ag.errors import HarnessError, SubstitutionRefused
 from esac_ag.record import Record
 from esac_ag.report.build import build_view
 from esac_ag.report.machine import render_csv, render_json
@@ -51,10 +50,11 @@ def audit(path: Path) -> AuditReport:
     """Check manifest, schedule, ledger, every file of every attempt, and the report if there is one.
 
     Raises:
-        InputRefused: the folder holds no study, or a record cannot be read.
+        InputRefused: the folder holds no study, or its manifest or task packages cannot be read.
         LedgerCorrupt: the ledger does not verify.
     """
-    study = read_study(path)
+    unreadable: list[HarnessError] = []
+    study = read_study(path, unreadable=unreadable)
     cells = make_schedule(*design_of(study.manifest))
     attempts = tuple(study.state.attempts.values())
     done = sum(_is_done(study.state.counting(cell)) for cell in cells)
@@ -63,6 +63,7 @@ def audit(path: Path) -> AuditReport:
     for attempt in attempts:
         findings += attempt_findings(study, attempt)
         notes += attempt_notes(study, attempt)
+    findings += _unreadable(path, unreadable)
     findings += _strangers(study)
     findings += _report(study)
     return AuditReport(
@@ -75,6 +76,14 @@ def audit(path: Path) -> AuditReport:
         findings=tuple(findings),
         notes=tuple(notes),
     )
+
+
+def _unreadable(path: Path, errors: list[HarnessError]) -> Iterator[AuditFinding]:
+    """Records that are the ledger's and still cannot be used; those that are not are told as files."""
+    for error in errors:
+        if not isinstance(error, SubstitutionRefused):
+            where = error.where.removeprefix(f"{path}/")
+            yield AuditFinding(where=where, what=error.what, found=error.found)
 
 
 def _is_done(attempt: AttemptState | None) -> bool:

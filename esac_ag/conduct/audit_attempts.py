@@ -33,15 +33,15 @@ def attempt_findings(study: StudyRecords, attempt: AttemptState) -> Iterator[Aud
     record = study.attempts.get(attempt.attempt_id)
     if record is not None:
         yield from _record(study, attempt, record)
-    elif attempt.counts:
+    elif attempt.counts and "attempt.json" not in attempt.artifacts:
         where = f"attempts/{attempt.attempt_id}"
         yield AuditFinding(where=where, what="the ledger names no record of an attempt that counts")
     grading = study.gradings.get(attempt.attempt_id)
     if grading is not None:
         yield from _grading(study, attempt, grading)
-        if f"{GRADING}result.json" not in attempt.artifacts:
-            where = f"attempts/{attempt.attempt_id}/{GRADING}result.json"
-            yield AuditFinding(where=where, what="the ledger names no digest of a grading")
+    elif attempt.grading is not None and f"{GRADING}result.json" not in attempt.artifacts:
+        where = f"attempts/{attempt.attempt_id}/{GRADING}result.json"
+        yield AuditFinding(where=where, what="the ledger names no digest of a grading")
 
 
 def attempt_notes(study: StudyRecords, attempt: AttemptState) -> Iterator[AuditFinding]:

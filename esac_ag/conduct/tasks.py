@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from esac_ag.artifacts import write_atomic
 from esac_ag.canonical import canonical_json, loads_strict, sha256_of
@@ -17,6 +17,7 @@ from esac_ag.grading.proof_record import ProofRecord
 from esac_ag.manifest.plan import GraderLimits
 from esac_ag.record import Record
 from esac_ag.rooms.graders import LoadedGrader, load_grader
+from esac_ag.rooms.reading import MANIFEST_CAP_BYTES, CannotRead, read_bounded
 from esac_ag.rooms.tasks import LoadedTask, load_task
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine
@@ -29,13 +30,15 @@ class TaskLine(Record):
     """One task of the workspace."""
 
     id: str
-    title: str
-    family: str
-    contrast: str
-    checks: int
-    references: int
-    decoys: int
-    sealed: bool
+    fault: str = ""
+    """Why the package cannot be read; the other fields say nothing then."""
+    title: str = ""
+    family: str = ""
+    contrast: str = ""
+    checks: int | None = None
+    references: int | None = None
+    decoys: int | None = None
+    sealed: bool = False
     """Whether task.json names the digests of the files at hand."""
 
 
@@ -78,7 +81,11 @@ def list_tasks(workspace: Workspace) -> TaskList:
     """What tasks there are."""
     lines = []
     for task_id in task_ids(workspace):
-        task, grader = load_pair(workspace, task_id)
+        try:
+            task, grader = load_pair(workspace, task_id)
+        except InputRefused as error:
+            lines.append(TaskLine(id=task_id, fault=f"{error.what} {' '.join(error.found.split())}"))
+            continue
         lines.append(
             TaskLine(
                 id=task_id,
@@ -112,16 +119,43 @@ def seal_tasks(workspace: Workspace, wanted: tuple[str, ...]) -> tuple[str, ...]
     """Write the digests of the files at hand into each task.json; a line for each task."""
     lines = []
     for task_id in task_ids(workspace, wanted):
+        _fill_in(workspace.tasks / task_id / "task.json", task_id)
         task, grader = load_pair(workspace, task_id)
         changes = unsealed(task, grader)
         if changes:
-            document = loads_strict(task.path.read_bytes())
-            if not isinstance(document, dict):
-                raise InputRefused("task.json is not an object", where=str(task.path))
-            text = json.dumps(document | changes, indent=2, ensure_ascii=False) + "\n"
-            write_atomic(task.path, text.encode())
+            _rewrite(task.path, changes)
         lines.append(f"{task_id}: {'sealed ' + ', '.join(changes) if changes else 'sealed already'}")
     return tuple(lines)
+
+
+def _fill_in(path: Path, task_id: str) -> None:
+    """Give a new task.json the two keys that sealing is there for, so that it can be read at all."""
+    blank = {"public_tree_sha256": "0" * 64, "private_grader_id": f"{task_id}@{'0' * 64}"}
+    document = _document(path)
+    missing = {key: value for key, value in blank.items() if not document.get(key)}
+    if missing:
+        _rewrite(path, missing)
+
+
+def _rewrite(path: Path, changes: Mapping[str, str]) -> None:
+    text = json.dumps(_document(path) | dict(changes), indent=2, ensure_ascii=False) + "\n"
+    write_atomic(path, text.encode())
+
+
+def _document(path: Path) -> dict[str, JsonValue]:
+    try:
+        document = loads_strict(read_bounded(path, cap_bytes=MANIFEST_CAP_BYTES))
+    except (CannotRead, ValueError, RecursionError) as error:
+        raise InputRefused(
+            "task.json cannot be read",
+            where=str(path),
+            expected="a JSON object",
+            found=str(error),
+            remedy="see docs/graders.md for its keys",
+        ) from error
+    if not isinstance(document, dict):
+        raise InputRefused("task.json is not an object", where=str(path), remedy="see docs/graders.md")
+    return document
 
 
 def check_tasks(

@@ -6,10 +6,11 @@ from esac_ag.attempt import CheckResult, Grading, GradingStatus
 from esac_ag.clock import Deadline, monotonic_s
 from esac_ag.grading.assembly import grader_contents, judged_tree
 from esac_ag.grading.container import GRADE_FOLDER, GRADER_GID, GRADER_UID, RESULT_FOLDER, grader_spec
-from esac_ag.grading.results import MAX_RESULT_BYTES, ResultRefused, read_result
+from esac_ag.grading.endings import submissions_doing
+from esac_ag.grading.results import MAX_RESULT_BYTES, ResultRefused, all_failed, read_result
 from esac_ag.manifest.package import GraderPackage
 from esac_ag.manifest.plan import GraderLimits
-from esac_ag.sandbox.contract import Engine, ExitState, OutputSink, Sandbox, Termination, TreeLimits
+from esac_ag.sandbox.contract import Engine, ExitState, OutputSink, Sandbox, TreeLimits
 from esac_ag.tree import FileTree, RegularFile
 
 GRACE_S = 30.0
@@ -41,8 +42,9 @@ def grade(
 ) -> Grading:
     """Judge a submission: the verdict of every declared check, or an invalid grading with its reason.
 
-    Time that the submission uses up fails the checks that are open; a judge that is late, dies or writes
-    anything but its result makes the grading invalid.
+    Time that the submission uses up fails the checks that are open, and an end of the judge that a
+    submission can bring about (`endings.py`) fails all of them. A judge that ends otherwise, or writes
+    anything but its result, makes the grading invalid.
 
     Args:
         engine: makes the grader's container.
@@ -76,7 +78,10 @@ def grade(
         sandbox.start()
         state = sandbox.wait(Deadline.after_s(limits.wall_clock_s + GRACE_S), sink=log)
         try:
-            checks = read_result(_result(sandbox, state), package)
+            doing = submissions_doing(state)
+            checks = (
+                read_result(_result(sandbox, state), package) if doing is None else all_failed(package, doing)
+            )
         except ResultRefused as refused:
             reason = str(refused)
     return Grading(
@@ -100,10 +105,7 @@ def _result(sandbox: Sandbox, state: ExitState) -> bytes | None:
     Raises:
         ResultRefused: it did not.
     """
-    if state.termination is Termination.TIMED_OUT:
-        raise ResultRefused("the judge did not end in time")
     if state.exit_code != 0:
-        memory = "; the container's memory ran out" if state.out_of_memory else ""
-        raise ResultRefused(f"the judge ended with exit code {state.exit_code}{memory}")
+        raise ResultRefused(f"the judge ended with exit code {state.exit_code}")
     node = sandbox.get(RESULT_FOLDER, _RESULT_LIMITS).tree.get(b"result.json")
     return node.data if isinstance(node, RegularFile) else None

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from esac_ag.attempt import CheckResult, CheckVerdict
 from esac_ag.canonical import loads_strict
-from esac_ag.manifest.package import GraderPackage
+from esac_ag.manifest.package import CheckDeclaration, GraderPackage
 from esac_ag.record import Record
 
 MAX_RESULT_BYTES = 4_000_000
@@ -62,18 +62,32 @@ def read_result(data: bytes | None, package: GraderPackage) -> tuple[CheckResult
     expected, found = [check.id for check in package.checks], [line.id for line in result.checks]
     if expected != found:
         raise ResultRefused(_difference(expected, found))
+    return tuple(_of(check, line) for check, line in zip(package.checks, result.checks, strict=True))
+
+
+def all_failed(package: GraderPackage, reason: str) -> tuple[CheckResult, ...]:
+    """A failure of every declared check, for a judge that the submission kept from writing its result.
+
+    Args:
+        package: what was declared before anything ran.
+        reason: of each failure.
+    """
     return tuple(
-        CheckResult(
-            id=check.id,
-            kind=check.kind,
-            dimension=check.dimension,
-            weight=check.weight,
-            critical=check.critical,
-            verdict=CheckVerdict(line.verdict),
-            reason=line.reason,
-            duration_s=line.duration_s,
-        )
-        for check, line in zip(package.checks, result.checks, strict=True)
+        _of(check, _Line(id=check.id, verdict="fail", reason=reason, duration_s=0.0))
+        for check in package.checks
+    )
+
+
+def _of(check: CheckDeclaration, line: _Line) -> CheckResult:
+    return CheckResult(
+        id=check.id,
+        kind=check.kind,
+        dimension=check.dimension,
+        weight=check.weight,
+        critical=check.critical,
+        verdict=CheckVerdict(line.verdict),
+        reason=line.reason,
+        duration_s=line.duration_s,
     )
 
 
