@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from esac_ag.agents.contract import Assignment
 from esac_ag.artifacts.redaction import Redactor
+from esac_ag.report.escaping import visible
 from esac_ag.transcript import Entry, EntryKind
 
 
@@ -43,6 +44,8 @@ class Recorder:
         self._assignment.log(line.encode("utf-8", "replace") + b"\n")
 
     def output(self, data: bytes) -> None:
-        """Append a command's output to `agent.log`, as text."""
+        """Append a command's output to `agent.log`, as text that steers no terminal."""
         text = self._redactor.text(data.decode("utf-8", "replace"))
+        if not text.replace("\n", "").isprintable():
+            text = "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
         self._assignment.log(text.encode() if text.endswith("\n") or not text else text.encode() + b"\n")

@@ -24,6 +24,7 @@ from esac_ag.conduct.study import Progress, run_study
 from esac_ag.rooms.workspace import Workspace
 
 INTERRUPTED = 130
+STOPPING = "stopping: running attempts are cancelled and done again later; again to leave at once"
 
 
 @contextmanager
@@ -33,9 +34,7 @@ def stopping_on_signals(stop: Stop) -> Iterator[None]:
     def handle(_signal: int, _frame: FrameType | None) -> None:
         if stop.wished:
             os._exit(INTERRUPTED)
-        stderr().print(
-            "stopping: running attempts are cancelled and done again later; again to leave at once"
-        )
+        stderr().print(STOPPING, soft_wrap=True)
         stop.wish()
 
     previous = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}

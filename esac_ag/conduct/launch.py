@@ -173,10 +173,10 @@ def _act(
             end = study.agent.act(sandbox, assignment)
         if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
             return end, None
-        exported = _export(sandbox, limits)
+        exported = _export(sandbox, limits, equipment)
         if exported is None:
             return _lost(end, out_of_memory=sandbox.out_of_memory()), None
-    return end, _with_edits_of_home(exported, equipment)
+    return end, exported
 
 
 def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
@@ -188,17 +188,37 @@ def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
     return reduce(FileTree.merged, parts, folders)
 
 
-def _export(sandbox: Sandbox, limits: Limits) -> ExportedTree | None:
-    """HOME and workspace of a frozen container; none when the agent's doing ended it, and memory with it."""
+def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedTree | None:
+    """The workspace of a frozen container; none when the agent's doing ended it, and memory with it.
+
+    HOME is looked at apart, and for the arm's files only: what fills it must not use up the caps of the work.
+    """
     caps = TreeLimits(max_members=limits.files + 64, max_bytes=limits.workspace_mib * MIB)
     try:
         sandbox.freeze()
-        exported = sandbox.get(AGENT_ROOT, caps)
+        workspace = sandbox.get(AGENT_WORKSPACE, caps)
+        if not workspace.tree and not sandbox.get(AGENT_ROOT, caps).tree:
+            return None
+        if not equipment.home.files():
+            return workspace
+        edited = _edits_of_home(sandbox.get(AGENT_HOME, caps), equipment)
     except SandboxLost:
         if sandbox.out_of_memory():
             return None
         raise
-    return exported if exported.tree else None
+    return ExportedTree(workspace.tree, (*workspace.findings, *edited), workspace.capped)
+
+
+def _edits_of_home(home: ExportedTree, equipment: Equipment) -> list[str]:
+    """A finding for every file of the bundle that is not what was put there: the record shows edits."""
+    findings = []
+    for path, node in equipment.home.files().items():
+        now = home.tree.get(path)
+        if now is None and home.capped:
+            findings.append(f"`home/{shown(path)}` of the arm's bundle could not be read: HOME is too large.")
+        elif now != node:
+            findings.append(f"`home/{shown(path)}` of the arm's bundle was changed or removed by the agent.")
+    return findings
 
 
 def _lost(end: AgentEnd, *, out_of_memory: bool) -> AgentEnd:
@@ -212,23 +232,13 @@ def _lost(end: AgentEnd, *, out_of_memory: bool) -> AgentEnd:
     return end.model_copy(update=ending | {"reason": f"{ending['reason']} and {graded}"})
 
 
-def _with_edits_of_home(exported: ExportedTree, equipment: Equipment) -> ExportedTree:
-    """Add a finding for every file of the bundle that is not what was put there: the record shows edits."""
-    edited = [
-        f"`home/{shown(path)}` of the arm's bundle was changed or removed by the agent."
-        for path, node in equipment.home.files().items()
-        if exported.tree.get(b"home/" + path) != node
-    ]
-    return ExportedTree(exported.tree, (*exported.findings, *edited), exported.capped)
-
-
 def _keep(
     study: StudyContext, task: LoadedTask, folder: AttemptFolder, end: AgentEnd, exported: ExportedTree | None
 ) -> tuple[Submission | None, AgentEnd]:
     """Archive what the agent left, with the patch computed from the frozen snapshot."""
     if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
         return None, end
-    tree = task.snapshot if exported is None else exported.tree.inside(b"workspace")
+    tree = task.snapshot if exported is None else exported.tree
     lost = ("the workspace was lost; this is the untouched snapshot",)
     findings = lost if exported is None else tuple(filter(_is_news, exported.findings))
     # Caches and byte code are no change that anybody made; the archive keeps them.
@@ -255,7 +265,7 @@ def _keep(
 
 def _is_news(finding: str) -> bool:
     """Whether a finding of the export tells more than that our own repository stays behind."""
-    return not finding.startswith("`workspace/.git` was left out")
+    return not finding.startswith("`.git` was left out")
 
 
 @contextmanager

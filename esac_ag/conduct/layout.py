@@ -11,7 +11,7 @@ from esac_ag.rooms.workspace import ROOMS
 
 GUIDES = "docs"
 """What errors and pages point to."""
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".pytest_cache")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".*_cache")
 
 
 def lay_out(folder: Path) -> tuple[str, ...]:

@@ -44,7 +44,8 @@ def examine(root: Path | None, workspace_label: str) -> DoctorReport:
     try:
         checks += _images_and_limits(store, engine, root)
     except EngineUnavailable as error:
-        checks.append(failure("engine", error.found or error.what, _START))
+        where = f"{error.where}: " if error.where else ""
+        checks.append(failure("engine", where + (error.found or error.what), _START))
         return DoctorReport(checks=(*checks, *machine_checks(root)), engine_reachable=False)
     finally:
         store.close()
