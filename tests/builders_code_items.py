@@ -17,47 +17,17 @@ from types import CodeType
 from typing import Any
 
 from esac_ag.clock import Seeds
-from esac_ag.suite.contract import CodeResult, HiddenTest, Instance, Json, Policy, RunEnd, ToolSchema, Trace
-from esac_ag.suite.items.code_desk import Desk, Ran
+from esac_ag.suite.contract import CodeResult, HiddenTest, Instance, Policy, Trace
+from esac_ag.suite.items.code_desk import Ran
 from esac_ag.suite.items.code_program import ProgramItem
 from esac_ag.suite.items.code_tools import run_argv
+from esac_ag.suite.play import Programs, play
 from tests.builders_grading import GUEST_FOLDER, guest_module
-from tests.builders_items import OutOfTurnsError
 
 checks = guest_module("esac_checks")
 
 Grade = Callable[[Instance, Mapping[str, str], str], tuple[CodeResult, ...]]
 """`grade(instance, files, seed)`: results of the hidden tests."""
-
-
-class CodeView:
-    """What a policy of a code item sees."""
-
-    def __init__(self, instance: Instance, turns: int, run: Callable[..., Ran]) -> None:
-        self._instance = instance
-        self._left = turns
-        self.desk = Desk(instance.files, run)
-
-    @property
-    def prompt(self) -> str:
-        """The request."""
-        return self._instance.prompt
-
-    @property
-    def tools(self) -> Sequence[ToolSchema]:
-        """The tools on offer."""
-        return self._instance.tools
-
-    def call(self, tool: str, /, **arguments: Json) -> str:
-        """Use a tool; one turn."""
-        if self._left == 0:
-            raise OutOfTurnsError
-        self._left -= 1
-        return self.desk.call(tool, arguments)
-
-    def ask(self, question: str) -> str:
-        """Nobody answers in this category."""
-        raise AssertionError(question)
 
 
 @dataclass(frozen=True)
@@ -228,17 +198,5 @@ def play_code(
     grade: Grade = grade_in_process,
 ) -> Trace:
     """Let a policy play a code item and grade what it handed in."""
-    view = CodeView(instance, item.turns, run)
-    try:
-        text = policy(view)
-        end = RunEnd.ANSWERED if text.strip() else RunEnd.EMPTY
-    except OutOfTurnsError:
-        text, end = "", RunEnd.TURN_LIMIT
-    return Trace(
-        calls=view.desk.log,
-        turns=(),
-        final_text=text,
-        final_state=view.desk.snapshot(),
-        end=end,
-        code=grade(instance, view.desk.files, "test") if view.desk.submitted else (),
-    )
+    programs = Programs(run, lambda drawn, files: grade(drawn, files, "test"))
+    return play(item, instance, policy, programs)

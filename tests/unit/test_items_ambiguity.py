@@ -1,6 +1,7 @@
 """The judged items: what the user answers, what the judge is told, and policies under a judge made of rules.
 
-The judge here is a fake: it reads the facts and the conversation, and scores by fixed rules in the order of the anchors.
+The judge here is a fake: it reads the facts and the conversation, and scores by fixed rules that follow the
+anchors.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ from tests.builders_items import content, content_digest, instances, play, publi
 ITEMS = (ambiguity_ask.ITEM, ambiguity_default.ITEM, ambiguity_either.ITEM)
 ASK, DEFAULT, EITHER = ITEMS
 SEEDS = 50
+DIGESTS = {
+    "ambiguity-ask": "ed45a4be973f401a419d6d6ba82de8ea6ce4da5163d14e948780c582c6a0be60",
+    "ambiguity-default": "1803c8d990379361e01422b2dc9ca32c92ed82d925a896c22838e87289009fc4",
+    "ambiguity-either": "6410dcf1ebb65db197496ea628c88645d1a5a03a8ca94e70c286c3087eedb5cf",
+}
 HEAVIEST = "task"
 
 every_item = pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)
@@ -121,9 +127,10 @@ def test_a_thousand_seeds_give_many_instances_and_none_is_the_public_one(item: A
 
 
 @every_item
-def test_an_instance_is_the_same_bytes_twice(item: AmbiguityItem) -> None:
-    """The public instance and its table of answers are generated twice alike."""
+def test_an_instance_is_the_same_bytes_twice_and_everywhere(item: AmbiguityItem) -> None:
+    """The public instance and its table of answers are generated twice alike and as it was."""
     assert content(public(item)) == content(public(item))
+    assert content_digest(public(item)) == DIGESTS[item.id]
     assert dict(public(item).questions) == dict(public(item).questions)
 
 
@@ -137,7 +144,7 @@ def test_every_scene_comes_up(item: AmbiguityItem) -> None:
 
 @every_item
 def test_the_rubric_weighs_the_task_most_and_anchors_every_score(item: AmbiguityItem) -> None:
-    """ "Did the actual task" is the heaviest criterion; all have five different anchors."""
+    """The criterion of the task is the heaviest; all have five different anchors."""
     weights = {criterion.id: criterion.weight for criterion in item.rubric}
     assert all(weights[HEAVIEST] > weight for name, weight in weights.items() if name != HEAVIEST)
     assert all(len(set(criterion.anchors)) == 5 for criterion in item.rubric)
@@ -222,11 +229,11 @@ def test_both_ways_hold_where_either_holds() -> None:
 
 
 def test_the_two_readings_have_different_numbers() -> None:
-    """Which reading is answered can be told from the number, and no number stands in the request."""
+    """Which reading is answered can be told from the number, and no larger one stands in the request."""
     for instance in many(EITHER.id):
         (_, one), (_, two) = readings_of(instance)
         assert one != two
-        assert not {one, two} & set(numbers_in(instance.prompt)) or one < 10 or two < 10
+        assert not {number for number in (one, two) if number >= 10} & set(numbers_in(instance.prompt))
 
 
 def test_facts_tell_what_was_done() -> None:
