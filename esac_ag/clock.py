@@ -37,6 +37,11 @@ def opaque_id() -> str:
     return secrets.token_hex(8)
 
 
+def secret_text() -> str:
+    """64 random hexadecimal digits, 256 bits that nobody can guess."""
+    return secrets.token_hex(32)
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A moment on the monotonic clock."""

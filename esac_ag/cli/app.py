@@ -24,6 +24,7 @@ from esac_ag.cli.place import (
     workspace_at,
 )
 from esac_ag.cli.schema_command import schema
+from esac_ag.cli.suite_commands import suite_app
 from esac_ag.cli.validate_command import validate
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ task_app = typer.Typer(help="Task packages: list, prove and seal them.", no_args
 app.add_typer(task_app, name="task")
 app.add_typer(arm_app, name="arm")
 app.add_typer(images_app, name="images")
+app.add_typer(suite_app, name="suite")
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)

@@ -16,6 +16,7 @@ from esac_ag.manifest.package import GraderPackage, TaskPackage
 from esac_ag.manifest.plan import Manifest
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.manifest.schema import schema_of
+from esac_ag.report.suite_view import SuiteView
 from esac_ag.report.view import ReportView
 from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.rooms.workspace import Workspace
@@ -28,6 +29,7 @@ RECORDS: Mapping[str, type[BaseModel]] = {
     "manifest-v2": Manifest,
     "probe-v1": ProbeRecord,
     "report-v1": ReportView,
+    "suite-report-v1": SuiteView,
     "task-v1": TaskPackage,
     "validation-v1": ValidationReport,
 }

@@ -1,0 +1,1 @@
+"""The items: generators of instances, their deterministic checks, and policies that prove them."""
