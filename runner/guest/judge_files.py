@@ -5,12 +5,20 @@ Nothing here follows a symbolic link of the submission.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import stat
+import struct
 
 TYPE_CHECKING = False  # importing typing would cost as much as a check
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_SET_FLAGS = 0x40086602
+"""FS_IOC_SETFLAGS: `chattr` of a file, which is a memory of its own."""
+_ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 
 
 class Entry:
@@ -87,13 +95,14 @@ def _write_new(path: bytes, data: bytes, mode: int) -> None:
 
 
 def wipe(root: str) -> None:
-    """Remove what one's own user left below a folder, however deep, without following anything.
+    """Remove what one's own user left in a folder, however deep, without following anything.
 
     Folders are moved up to the root before they are emptied: neither depth nor path length matters.
     Only sound while no other process of that user lives.
     """
     user = os.geteuid()
-    if os.stat(root).st_uid == user:
+    own = os.stat(root).st_uid == user
+    if own:
         os.chmod(root, 0o700)  # its owner may have closed it
     if not os.access(root, os.W_OK | os.X_OK):
         return
@@ -123,8 +132,27 @@ def wipe(root: str) -> None:
                     os.unlink(child, dir_fd=folder)
             os.close(folder)
             os.rmdir(name, dir_fd=base)
+        if own:
+            _forget(base)
     finally:
         os.close(base)
+
+
+def _forget(folder: int) -> None:
+    """Put back what the owner of an open folder can write on it: attributes, access lists, flags, times."""
+    for name in dict.fromkeys([*os.listxattr(folder), *_ACCESS_LISTS]):
+        try:
+            os.removexattr(folder, name)
+        except OSError as error:
+            if error.errno not in (errno.ENODATA, errno.EOPNOTSUPP):
+                raise
+    try:
+        fcntl.ioctl(folder, _SET_FLAGS, struct.pack("l", 0))
+    except OSError as error:
+        if error.errno not in (errno.ENOTTY, errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+    os.chmod(folder, 0o755)  # noqa: S103  (as it was mounted)
+    os.utime(folder, (0, 0))
 
 
 def remove_shared_objects() -> None:

@@ -17,7 +17,7 @@ import types
 import esac_checks
 from judge_channel import Channel
 from judge_files import Entry
-from judge_processes import GRADER, become
+from judge_processes import GRADER, GRADER_OOM_SCORE, become, offer_to_memory_killer
 
 TYPE_CHECKING = False  # importing typing would cost as much as a check
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 FAILURES = (esac_checks.CheckFailed, esac_checks.SubjectRaised, esac_checks.SubjectFailed)
-"""What makes a check fail; any other exception means that it is broken."""
+"""Failures that speak for themselves."""
+RAN_OUT = 75
+"""Exit code of a grader that lacked memory, processes or descriptors outside of any check."""
+REASON_CHARACTERS = 4_000
 
 
 class TimeUp(BaseException):
@@ -43,22 +46,31 @@ def run(
     """Run the checks in order and leave the process; never returns."""
     status = 1
     try:
+        offer_to_memory_killer(GRADER_OOM_SCORE)
         become(GRADER)
         signal.signal(signal.SIGALRM, _on_alarm)
         channel = Channel(link)
-        try:
-            functions = load(places.grade + "/private/checks.py", config)
+        functions = _loaded(channel, places.grade + "/private/checks.py", config)
+        if functions is not None:
             for check in checks:
-                if not _run_check(channel, config, places, submission, check, functions[check]):
-                    return
+                _run_check(channel, config, places, submission, check, functions[check])
             channel.request("done")
             status = 0
-        except Exception as error:  # noqa: BLE001  (whatever it is, the grader is broken)
-            channel.request("broken", reason=_told(error, "the grader"))
+    except (OSError, MemoryError):
+        status = RAN_OUT
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _loaded(channel: Channel, path: str, config: dict[str, Any]) -> dict[str, Check] | None:
+    """The check functions; None when there are none to run, which the supervisor is told."""
+    try:
+        return load(path, config)
+    except BaseException as error:  # noqa: BLE001  (whatever it is, no check can be run)
+        channel.request("broken", reason=f"the checks cannot be loaded: {_described(error)}")
+        return None
 
 
 def load(path: str, config: dict[str, Any]) -> dict[str, Check]:
@@ -89,8 +101,8 @@ def _run_check(
     submission: list[Entry],
     check: str,
     function: Check,
-) -> bool:
-    """Run one check and report its verdict; False when the check itself is broken."""
+) -> None:
+    """Run one check and report its verdict."""
     timeout_s = next(float(c["timeout_s"]) for c in config["checks"] if c["id"] == check)
     channel.request("begin", check=check)
     subject = esac_checks.Subject(channel, places, submission, _stream(config["seed"], check))
@@ -102,15 +114,22 @@ def _run_check(
             verdict = "pass"
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    except TimeUp:
-        verdict, reason = "fail", "its time was up"
-    except FAILURES as error:
-        reason = str(error)
-    except BaseException as error:  # noqa: BLE001  (the check is broken, whatever it raised)
-        channel.request("broken", reason=_told(error, f"check {check}"))
-        return False
-    channel.request("end", check=check, verdict=verdict, reason=reason[:4000])
-    return True
+    except BaseException as error:  # noqa: BLE001  (whatever the submission led the check to)
+        verdict, reason = "fail", _reason(error)
+    channel.request("end", check=check, verdict=verdict, reason=reason[:REASON_CHARACTERS])
+
+
+def _reason(error: BaseException) -> str:
+    """Why a check failed.
+
+    Checks are proved on solutions that are right before they judge anything, so an exception that none
+    of them expects is the submission's doing: were it no failure, a submission could choose it.
+    """
+    if isinstance(error, TimeUp):
+        return "its time was up"
+    if isinstance(error, FAILURES):
+        return _text(error)
+    return f"the check could not make sense of the submission: {_described(error)}"
 
 
 def _stream(seed: str, check: str) -> random.Random:
@@ -123,13 +142,27 @@ def _on_alarm(*_: object) -> None:
     raise TimeUp
 
 
-def _told(error: BaseException, who: str) -> str:
-    import traceback  # noqa: PLC0415  (costs, and is hardly ever needed)
+def _described(error: BaseException) -> str:
+    """Class, text and place of an exception; the end of its traceback goes to the log."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if os.path.basename(trace.tb_frame.f_code.co_filename) == "checks.py":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    try:
+        import traceback  # noqa: PLC0415  (costs, and is hardly ever needed)
 
-    traceback.print_exception(error)
-    sys.stderr.flush()
-    where = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename.endswith("checks.py"):
-            where = f" at line {frame.lineno} of {os.path.basename(frame.filename)}"
-    return f"{who} is broken{where}: {type(error).__name__}: {error}"[:2000]
+        lines = traceback.format_exception(error, limit=-8)
+        sys.stderr.write("".join(lines)[-REASON_CHARACTERS:])
+        sys.stderr.flush()
+    except Exception:  # noqa: BLE001, S110  (the log is a help and nothing more)
+        pass
+    where = "" if line is None else f" at line {line} of checks.py"
+    return f"{type(error).__name__}{where}: {_text(error)}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:REASON_CHARACTERS]
+    except Exception:  # noqa: BLE001  (it may hold a number too long to be written)
+        return "(its text cannot be had)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import select
 import signal
 import time
 
@@ -20,14 +21,22 @@ GRADER = 10002
 SUBJECT = 10003
 
 KILL_PATIENCE_S = 20.0
-"""How long killed processes may take to vanish before the grading is given up as invalid."""
+"""How long killed processes may take to vanish before every check that is open fails."""
+
+GRADER_OOM_SCORE, SUBJECT_OOM_SCORE = 500, 1000
+"""Whom the kernel takes first when the container's memory runs out; the supervisor has 0. A subject may
+lower its own, so the judge can be hit: the grader first, which costs its check, and then the supervisor."""
 
 _ABOVE_TARGETS = 64
 """File descriptors are first moved up here, so that none is overwritten on its way to its place."""
 
 
 class JudgeBroken(Exception):
-    """The judge cannot go on; the grading is invalid."""
+    """The judge cannot go on, which no submission can cause; the grading is invalid."""
+
+
+class SubjectUnruly(Exception):
+    """The submission left what cannot be removed, or no room to go on; every check that is open fails."""
 
 
 def become(uid: int) -> None:
@@ -50,11 +59,12 @@ class acting_as:  # noqa: N801  (reads as a statement)
         os.seteuid(0)
 
 
-def run_forked(uid: int, action: Callable[[], None]) -> str | None:
+def run_forked(uid: int, action: Callable[[], None], patience_s: float) -> str | None:
     """Do something as another user in a forked child; returns what went wrong.
 
     The child executes none of the submission's code, and what it inherits stays unreadable to its
     user's other processes: a change of user makes a process undumpable until it executes a program.
+    But they can stop it, or take its rights to processor and files, so it is killed after `patience_s`.
     """
     readable, writable = os.pipe()
     try:
@@ -66,12 +76,32 @@ def run_forked(uid: int, action: Callable[[], None]) -> str | None:
     if pid == 0:
         _child(uid, action, writable)
     os.close(writable)
-    with os.fdopen(readable, "rb") as pipe:
-        message = pipe.read(2000)
+    message, ended = _all_within(readable, patience_s)
+    if not ended:
+        os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     if status == 0:
         return None
+    if not ended:
+        return f"its process did not end within {patience_s:.1f} s"
     return message.decode("utf-8", "replace") or "its process was killed"
+
+
+def _all_within(readable: int, patience_s: float) -> tuple[bytes, bool]:
+    """Read a pipe to its end and close it; False when the end did not come in time."""
+    until_s = time.monotonic() + patience_s
+    message = b""
+    poll = select.poll()
+    poll.register(readable, select.POLLIN)
+    try:
+        while poll.poll(max(0, int((until_s - time.monotonic()) * 1000))):
+            chunk = os.read(readable, 4096)
+            if not chunk:
+                return message, True
+            message += chunk
+        return message, False
+    finally:
+        os.close(readable)
 
 
 def _child(uid: int, action: Callable[[], None], writable: int) -> None:
@@ -114,10 +144,7 @@ def spawn_subject(
 
 def _give_up_rights(file_bytes: int) -> None:
     """Limits of one subject process; memory and process count are the container's own limits."""
-    # The kernel takes the subject first when the container's memory runs out, never the judge.
-    fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-    os.write(fd, b"1000")
-    os.close(fd)
+    offer_to_memory_killer(SUBJECT_OOM_SCORE)
     os.nice(5)  # the judge stays responsive beside a hundred busy processes
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
@@ -125,6 +152,13 @@ def _give_up_rights(file_bytes: int) -> None:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores them, and that would be inherited
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def offer_to_memory_killer(score: int) -> None:
+    """Have the kernel take this process and its children rather than those with a lower score."""
+    fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+    os.write(fd, b"%d" % score)
+    os.close(fd)
 
 
 def _place(fds: Sequence[int]) -> None:
@@ -151,8 +185,12 @@ def kill_subjects(reap: Callable[[], None]) -> None:
     can outrun, and needs no new process, so a fork bomb changes nothing. The judge's own real user
     reaches root's processes too: there are none, and as process 1 the judge is exempt.
 
+    Meanwhile the subject cannot change the judge's place in the scheduler either: the kernel asks for
+    all the capabilities that the judge has.
+
     Raises:
-        JudgeBroken: some process does not die.
+        SubjectUnruly: some process does not die.
+        JudgeBroken: this is not process 1, so that others would die too.
     """
     if os.getpid() != 1:
         raise JudgeBroken("refusing to kill: the judge is not process 1 of a namespace of its own")
@@ -164,7 +202,7 @@ def kill_subjects(reap: Callable[[], None]) -> None:
         if not subject_processes():
             return
         if time.monotonic() > until:
-            raise JudgeBroken("processes of the subject do not die")
+            raise SubjectUnruly("processes of the submission do not die")
         time.sleep(0.001)
 
 

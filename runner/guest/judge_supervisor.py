@@ -20,8 +20,10 @@ from judge_files import Entry, read_tree, remove_shared_objects, wipe, write_fil
 from judge_places import Places, Running
 from judge_processes import (
     GRADER,
+    KILL_PATIENCE_S,
     SUBJECT,
     JudgeBroken,
+    SubjectUnruly,
     acting_as,
     kill_session,
     kill_subjects,
@@ -36,8 +38,16 @@ if TYPE_CHECKING:
 MESSAGE_BYTES = 150_000
 """Largest message on the socket; well below the kernel's limit for one packet."""
 GRACE_S = 2.0
-"""How long the grader may take to notice that a check's time is up before it is replaced."""
+"""How long the grader may take to notice that a check's time is up, or that it is done, before it is
+killed."""
+FILES_S = 10.0
+"""How long a file that a check writes, or the working copy, may take at most."""
+SWEEPS = 3
+"""How often the subject's files are tried to be removed: the kernel may kill who does it, for memory."""
+REAPED_AT_ONCE = 256
+"""Ended processes that are collected before the clock is looked at: orphans may come without end."""
 REASON_CHARACTERS = 2_000
+KILLED = "the container's memory ran out, or the judge's process was killed"
 
 
 class Supervisor:
@@ -51,11 +61,14 @@ class Supervisor:
         self.until_s = time.monotonic() + float(config["total_s"])
         self.records: list[dict[str, Any]] = []
         self.running: Running | None = None
+        self.begun = False
+        """Whether a check has begun; from then on the submission may be the cause of whatever happens."""
         self.done = False
         self.link: socket.socket | None = None
         self.grader = 0
         self.grader_status: int | None = None
         self.mains: set[int] = set()
+        self.unreaped = False
         self.woken = _wake_on_child()
 
     # --- the course of a grading -------------------------------------------------------------
@@ -70,8 +83,16 @@ class Supervisor:
                 self._serve()
             if self._remaining():
                 reason = "the grader ended before every check had its verdict"
+        except SubjectUnruly as error:
+            self._fail_open(str(error))
         except JudgeBroken as error:
             reason = str(error)
+        except (OSError, MemoryError) as error:
+            told = f"the judge has no room to go on: {type(error).__name__}: {error}"
+            if self.begun:
+                self._fail_open(told)
+            else:
+                reason = told
         return {
             "format_version": 1,
             "status": "graded" if reason is None else "invalid",
@@ -103,16 +124,17 @@ class Supervisor:
             now = time.monotonic()
             if now > self.until_s:
                 self._replace_grader("the grading's time was up")
-                while self._remaining():
-                    self._record(self._remaining()[0], "fail", "the grading's time was up", 0.0)
+                self._fail_open("the grading's time was up")
                 return
             if self.running and now > self.running.until_s + GRACE_S:
                 self._replace_grader("its time was up")
                 return
             ends_s = self.running.until_s + GRACE_S if self.running else self.until_s
-            ready = dict(poll.poll(max(1, int((min(ends_s, self.until_s) - now) * 1000) + 1)))
+            wait_s = 0.0 if self.unreaped else min(ends_s, self.until_s) - now
+            ready = dict(poll.poll(int(wait_s * 1000) + 1))
             if self.woken in ready:
                 os.read(self.woken, 4096)
+            if self.woken in ready or self.unreaped:
                 self._reap()
             if self.link.fileno() in ready and not self._answer():
                 self._grader_ended()
@@ -125,24 +147,48 @@ class Supervisor:
             self._end(self.running.check, "fail", reason)
 
     def _grader_ended(self) -> None:
-        status = self._wait_for_grader()
-        kill_subjects(self._reap)
-        if not self.done or status != 0:
-            raise JudgeBroken(f"the grader's process ended early with status {status}")
+        """Find out why it did; what a submission can bring about fails the check that it hits.
+
+        By what it makes a check read or hold in memory, it can have the grader killed. The next check
+        gets a new one. Checks that leave their process by themselves are broken, though.
+        """
+        code = os.waitstatus_to_exitcode(self._wait_for_grader())
+        if self.done and code == 0:
+            return
+        if not self.begun or (code >= 0 and code != judge_grader.RAN_OUT):
+            raise JudgeBroken(f"the grader's process ended early with status {code}")
+        if self.running:
+            self._end(self.running.check, "fail", KILLED)
+        elif self._remaining():
+            self._record(self._remaining()[0], "fail", KILLED, 0.0)
 
     def _wait_for_grader(self) -> int:
-        while self.grader_status is None:
-            self._reap(block=True)
         assert self.link is not None  # noqa: S101
         self.link.close()
+        until_s = time.monotonic() + GRACE_S
+        while self.grader_status is None:
+            if time.monotonic() > until_s:
+                os.kill(self.grader, signal.SIGKILL)
+            self._reap()
+            if self.grader_status is None:
+                time.sleep(0.0005)
         return self.grader_status
+
+    def _fail_open(self, reason: str) -> None:
+        """Fail the running check and all that did not run."""
+        self.running = None
+        while self._remaining():
+            self._record(self._remaining()[0], "fail", reason, 0.0)
 
     # --- requests ----------------------------------------------------------------------------
 
     def _answer(self) -> bool:
         """Take one message; False when the grader's end is closed."""
         assert self.link is not None  # noqa: S101
-        data, fds, _, _ = socket.recv_fds(self.link, MESSAGE_BYTES, 8)
+        try:
+            data, fds, _, _ = socket.recv_fds(self.link, MESSAGE_BYTES, 8)
+        except ConnectionResetError:  # it was killed before it read what it was told
+            return False
         if not data:
             return False
         try:
@@ -166,6 +212,7 @@ class Supervisor:
         if self.running or self._remaining()[:1] != [check]:
             raise JudgeBroken(f"check {check} began out of turn")
         now = time.monotonic()
+        self.begun = True
         self.running = Running(check, now, now + self.timeouts_s[check])
         return {}
 
@@ -174,8 +221,9 @@ class Supervisor:
         return {}
 
     def _on_broken(self, message: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
-        kill_subjects(self._reap)
-        raise JudgeBroken(_printable(message["reason"])[:REASON_CHARACTERS])
+        reason = _printable(message["reason"])[:REASON_CHARACTERS]
+        # What could be loaded at first, and now cannot, has lost its room to the submission.
+        raise (SubjectUnruly if self.begun else JudgeBroken)(reason)
 
     def _on_done(self, _message: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
         self.done = not self._remaining()
@@ -209,7 +257,10 @@ class Supervisor:
         return {}
 
     def _on_write(self, message: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        fault = self._prepare() or run_forked(SUBJECT, lambda: write_file(message["path"], fds[0]))
+        fault = self._prepare()
+        if not fault:
+            patience_s = self._patience_s()
+            fault = run_forked(SUBJECT, lambda: write_file(message["path"], fds[0]), patience_s)
         return {"fault": fault}
 
     # --- checks ------------------------------------------------------------------------------
@@ -220,9 +271,15 @@ class Supervisor:
             raise JudgeBroken("the grader asked for a process outside of any check")
         if self.running.prepared:
             return None
-        fault = run_forked(SUBJECT, self._make_copy)
+        fault = run_forked(SUBJECT, self._make_copy, self._patience_s())
         self.running.prepared = True
         return fault and f"no working copy can be made: {fault}"
+
+    def _patience_s(self) -> float:
+        """How long the running check can still wait for a file."""
+        assert self.running is not None  # noqa: S101  (_prepare has seen to it)
+        left_s = min(self.running.until_s, self.until_s) - time.monotonic()
+        return min(FILES_S, max(0.5, left_s))
 
     def _make_copy(self) -> None:
         write_tree(self.places.work, self.submission)
@@ -254,9 +311,12 @@ class Supervisor:
         self._sweep()
 
     def _sweep(self) -> None:
-        fault = run_forked(SUBJECT, self._wipe_all)
-        if fault:
-            raise JudgeBroken(f"the subject's files cannot be removed: {fault}")
+        for _ in range(SWEEPS):
+            fault = run_forked(SUBJECT, self._wipe_all, KILL_PATIENCE_S / SWEEPS)
+            if not fault:
+                return
+        reason = f"the subject's files cannot be removed: {fault}"
+        raise (SubjectUnruly if self.begun else JudgeBroken)(reason)
 
     def _wipe_all(self) -> None:
         remove_shared_objects()
@@ -264,22 +324,23 @@ class Supervisor:
             if os.path.isdir(folder):
                 wipe(folder)
 
-    def _reap(self, *, block: bool = False) -> None:
+    def _reap(self) -> None:
         """Collect ended processes; the grader is told of those that it asked for."""
-        while True:
+        self.unreaped = False
+        for _ in range(REAPED_AT_ONCE):
             try:
-                pid, status = os.waitpid(-1, 0 if block else os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            block = False
             if pid == self.grader:
                 self.grader_status = status
             elif pid in self.mains:
                 self.mains.discard(pid)
                 code = os.waitstatus_to_exitcode(status)
                 self._tell({"ended": pid, "code": code if code >= 0 else None})
+        self.unreaped = True
 
 
 def _printable(text: str) -> str:
@@ -311,7 +372,7 @@ def supervise(places: Places) -> dict[str, Any]:
     if result["invalid_reason"]:
         print("invalid:", ascii(result["invalid_reason"]), flush=True)
     with acting_as(GRADER), open(places.grade + "/out/result.json", "x", encoding="utf-8") as file:
-        json.dump(result, file)
+        json.dump(result, file, ensure_ascii=False)
     return result
 
 

@@ -52,22 +52,47 @@ def test_the_same_seed_draws_the_same_inputs_and_another_seed_others() -> None:
 @pytest.mark.parametrize(
     ("checks", "told"),
     [
-        (HEAD + "@check('one')\ndef one(subject):\n    1 / 0\n", "check one is broken at line 4"),
-        (HEAD + "@check('one')\ndef one(subject):\n    raise SystemExit\n", "check one is broken"),
         (HEAD + "@check('other')\ndef one(subject):\n    pass\n", "declared without a function: ['one']"),
-        (HEAD + "this is no Python\n", "the grader is broken"),
+        (HEAD + "this is no Python\n", "the checks cannot be loaded: SyntaxError"),
+        (HEAD + "raise SystemExit\n", "the checks cannot be loaded: SystemExit at line 2"),
+        (HEAD + "import os\nos.kill(os.getpid(), 9)\n", "ended early with status -9"),
         (HEAD + "import os\n@check('one')\ndef one(subject):\n    os._exit(0)\n", "ended early"),
-        (HEAD + "import os\n@check('one')\ndef one(subject):\n    os.kill(os.getpid(), 9)\n", "ended early"),
-        (HEAD + "@check('one')\ndef one(subject):\n    subject.write('../x', b'')\n", "lies neither in"),
+        (
+            HEAD + "@check('one')\ndef one(subject):\n    pass\n@check('two')\ndef two(subject):\n    pass\n",
+            "not declared: ['two']",
+        ),
     ],
 )
-def test_a_broken_check_makes_the_grading_invalid(checks: str, told: str) -> None:
+def test_a_grader_that_cannot_be_run_makes_the_grading_invalid(checks: str, told: str) -> None:
     """A grader that cannot judge gives no score, and says why."""
     grading = docker_judge().grade(a_submission(), checks=checks, package=a_package_of("one"))
     assert grading.status is GradingStatus.INVALID
     assert told in (grading.invalid_reason or "")
     assert grading.score is None
     assert not grading.passed
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("1 / 0", "could not make sense of the submission: ZeroDivisionError at line 4 of checks.py"),
+        ("raise SystemExit", "could not make sense of the submission: SystemExit"),
+        ("raise KeyboardInterrupt", "could not make sense of the submission: KeyboardInterrupt"),
+        ("raise KeyError(10**5000)", "KeyError at line 4 of checks.py: (its text cannot be had)"),
+        ("subject.write('../x', b'')", "lies neither in"),
+        ("import os; os.kill(os.getpid(), 9)", "the judge's process was killed"),
+        ("import os; os.abort()", "the judge's process was killed"),
+    ],
+)
+def test_whatever_happens_in_a_check_is_its_failure(body: str, told: str) -> None:
+    """The submission may have led it there; the next check is run, and its subject's processes with it."""
+    checks = HEAD + (
+        f"@check('one')\ndef one(subject):\n    subject.start(['sleep', '60']); {body}\n"
+        "@check('two')\ndef two(subject):\n    require_equal(subject.call('math:sqrt', 4), 2.0, 'root')\n"
+    )
+    grading = docker_judge().grade(a_submission(), checks=checks, package=a_package_of("one", "two"))
+    assert verdicts(grading) == {"one": "fail", "two": "pass"}
+    assert told in reasons(grading)["one"]
 
 
 def test_a_check_that_hangs_fails_and_the_next_one_still_runs() -> None:

@@ -107,3 +107,13 @@ def test_a_public_command_that_hangs_is_ended() -> None:
     assert run.exit_code is None
     assert not run.succeeded
     assert judge.leftovers() == []
+
+
+def test_a_check_that_breaks_on_a_reference_is_told_with_its_exception() -> None:
+    """What no solution can pass proves nothing, and the record says what the check broke on."""
+    heading = "def command(subject: Subject) -> None:\n"
+    checks = CHECKS.replace(heading, heading + "    {}['x']\n")
+    proof = a_proof(checks=checks)
+    told = "the check could not make sense of the submission: KeyError at line"
+    assert any(f.startswith("reference right: it fails command: " + told) for f in faults(proof))
+    assert all(trial.reasons["command"].startswith(told) for v in proof.variants for trial in v.trials)

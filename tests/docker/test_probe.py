@@ -20,7 +20,7 @@ from esac_ag.clock import opaque_id
 from esac_ag.conduct.freeze import freeze_draft
 from esac_ag.conduct.layout import lay_out
 from esac_ag.conduct.revision import runner_sha256
-from esac_ag.conduct.tasks import load_pair, task_ids
+from esac_ag.conduct.tasks import Tell, load_pair, seal_tasks, task_ids
 from esac_ag.errors import InputRefused
 from esac_ag.grading.proof_record import ProofRecord
 from esac_ag.manifest.draft import Draft
@@ -297,6 +297,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngine) 
     root = tmp_path_factory.mktemp("shop") / "workspace"
     lay_out(root)
     workspace = Workspace(root)
+    seal_tasks(workspace, ())
     keep_proofs(workspace, docker_engine, draft_of(workspace).limits.grader)
     return workspace
 
@@ -306,28 +307,27 @@ def draft_of(workspace: Workspace) -> Draft:
     return Draft.model_validate_json((workspace.manifests / "demo.draft.json").read_bytes())
 
 
-def frozen(workspace: Workspace, engine: DockerEngine, name: str) -> Path:
+def frozen(workspace: Workspace, engine: DockerEngine, name: str, tell: Tell = lambda _: None) -> Path:
     """Seal the shipped draft; only the probe is at work."""
-    told: list[str] = []
     output = workspace.manifests / name
-    try:
-        freeze_draft(
-            workspace.manifests / "demo.draft.json",
-            output,
-            workspace=workspace,
-            engine=engine,
-            repeats=1,
-            tell=told.append,
-        )
-    finally:
-        assert sum("proved before" in line for line in told) == len(task_ids(workspace)), told
+    freeze_draft(
+        workspace.manifests / "demo.draft.json",
+        output,
+        workspace=workspace,
+        engine=engine,
+        repeats=1,
+        tell=tell,
+    )
     return output
 
 
 @pytest.fixture(scope="module")
 def sealed(shop: Workspace, docker_engine: DockerEngine) -> Path:
     """A manifest that was sealed with a real probe."""
-    return frozen(shop, docker_engine, "real.json")
+    told: list[str] = []
+    path = frozen(shop, docker_engine, "real.json", told.append)
+    assert sum("proved before" in line for line in told) == len(task_ids(shop)), told
+    return path
 
 
 def test_a_leaking_probe_stops_the_sealing(shop: Workspace, docker_workspace: str) -> None:
