@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from esac_checks import Subject, check, require, require_equal
+from esac_checks import CheckFailed, Subject, check, require, require_equal
 
 PLAY = '''
 import contextlib, datetime, io, os, shutil, signal, sqlite3
@@ -48,7 +48,6 @@ def play(path, steps):
             told.append({"error": type(error).__name__})
     for book in books.values():
         book.close()
-    return told
     return told
 
 
@@ -112,7 +111,7 @@ def main(args):
     base = args["scratch"] + "/base.db"
     in_child(lambda: play(base, args["setup"]))
     for number, step in enumerate(args["steps"]):
-        for place in range(1, 40):
+        for place in range(1, 150):
             path = f"{args['scratch']}/book-{number}-{place}.db"
             for tail in ("", "-wal"):
                 if os.path.exists(base + tail):
@@ -145,7 +144,68 @@ CREATE TABLE notices (
 PRAGMA user_version = 2;
 """
 
+
+def require_shape(value: object, shape: Any, what: str) -> None:  # noqa: ANN401  (a shape is any of these)
+    """Fail the check unless a value has a shape: whatever the submission's process answers is data.
+
+    A shape is a class, `object` for anything, `[shape]` for a list, or a dictionary with a shape for each key
+    that has to be there; a tuple lists alternatives.
+    """
+    if isinstance(shape, tuple):
+        if not any(fits(value, one) for one in shape):
+            raise CheckFailed(f"{what}: of another shape: {brief(value)}")
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            raise CheckFailed(f"{what}: not a list: {brief(value)}")
+        for number, one in enumerate(value):
+            require_shape(one, shape[0], f"{what}, item {number}")
+    elif isinstance(shape, dict):
+        if not isinstance(value, dict) or not shape.keys() <= value.keys():
+            raise CheckFailed(f"{what}: not a dictionary with {', '.join(shape) or 'keys'}: {brief(value)}")
+        for key, inner in shape.items():
+            require_shape(value[key], inner, f"{what}: {key}")
+    elif shape is not object and type(value) is not shape:
+        raise CheckFailed(f"{what}: not {shape.__name__}: {brief(value)}")
+
+
+def brief(value: object) -> str:
+    """A value for a message."""
+    try:
+        return repr(value)[:200]
+    except RecursionError:
+        return "something nested too deeply"
+
+
+def fits(value: object, shape: Any) -> bool:  # noqa: ANN401
+    """Whether a value has a shape."""
+    try:
+        require_shape(value, shape, "")
+    except CheckFailed:
+        return False
+    return True
+
+
 Address = dict[str, str]
+ENTRY = {"day": str, "actor": str, "old": str, "new": str}
+MAIL_ROW = {"kind": str, "email": str, "body": str}
+PLACE = {"street": str, "postcode": str, "city": str}
+RECORD = {
+    "name": str,
+    "email": (str, type(None)),
+    "address": PLACE,
+    "invoice_address": (PLACE, type(None)),
+}
+# What each step answers; of other methods anything, which is compared as a whole where it matters.
+ANSWERS: dict[str, Any] = {
+    "customer": RECORD,
+    "packing_list": str,
+    "find": [int],
+    "history": [ENTRY],
+    "notices": [MAIL_ROW],
+    "parcels": [{"sent_to": (str, type(None))}],
+    "send_parcel": str,
+    "command": {"code": int, "out": str, "err": str},
+}
 STREETS = ("Birch", "Cedar", "Dune", "Fern", "Gorse", "Hazel", "Iris", "Juniper", "Larch", "Maple")
 TOWNS = ("Arlby", "Brenning", "Corvik", "Dunmere", "Eastholm", "Farrow", "Glenby", "Hexley")
 DAY = "2024-05-06"
@@ -209,7 +269,17 @@ def play(
 ) -> list[dict[str, Any]]:
     """Carry out steps, on a directory of the released version when `old` is given; their answers."""
     args = {"scratch": subject.scratch, "old": old, "files": files or {}, "steps": list(steps)}
-    told: list[dict[str, Any]] = subject.drive(PLAY, args)
+    return shaped(subject.drive(PLAY, args), list(steps))
+
+
+def shaped(told: object, steps: list[list[Any]]) -> list[dict[str, Any]]:
+    """What a play told, once it has an answer of the README's shape, or a refusal, for each step."""
+    require_shape(told, [({"answer": object}, {"error": str})], "what was played")
+    assert isinstance(told, list)  # noqa: S101  (as was just required)
+    require_equal(len(told), len(steps), "number of answers")
+    for number, ((_, method, *_rest), one) in enumerate(zip(steps, told, strict=True)):
+        if "answer" in one:
+            require_shape(one["answer"], ANSWERS.get(method, object), f"step {number}, {method}")
     return told
 
 
@@ -492,6 +562,7 @@ def upgrade_is_silent(subject: Subject) -> None:
     )
     require_equal([len(mails) for mails in told[1:4]], [1, 0, 0], "mails after the upgrade")
     require_equal([len(entries) for entries in told[4:7]], [1, 0, 0], "history after the upgrade")
+    require_equal(len(told[7]), 2, "parcels of the first customer")
     require_equal(told[7][-1]["sent_to"], label("Nora Lind", old), "where the parcel of then went")
     require_equal([record["address"] for record in told[8:]], [new, old], "records after the upgrade")
 
@@ -500,7 +571,7 @@ def upgrade_is_silent(subject: Subject) -> None:
 def all_of_it_or_none(subject: Subject) -> None:
     """A program killed at any statement of a move leaves the whole move or nothing, for each way in."""
     old, new = two_addresses(subject)
-    args = {
+    args: dict[str, Any] = {
         "scratch": subject.scratch,
         "setup": [
             on("office", "add_customer", "Nora Lind", MAIL, old),
@@ -515,6 +586,10 @@ def all_of_it_or_none(subject: Subject) -> None:
         "look": looks("office", old, new),
     }
     found = subject.drive(KILL, args, timeout_s=20.0)
+    require_shape(found, [{"step": int, "ended": bool, "told": object}], "what was killed")
+    for one in found:
+        require(0 <= one["step"] < 3, "what was killed: no such step")
+        one["told"] = shaped(one["told"], args["look"])
     require_equal(
         sorted({one["step"] for one in found if one["ended"]}), [0, 1, 2], "moves that came to their end"
     )
@@ -667,11 +742,12 @@ def refusals_change_nothing(subject: Subject) -> None:
 @check("change-is-noted")
 def change_is_noted(subject: Subject) -> None:
     """CHANGELOG.md has a line under "Unreleased", and the released sections stand as they were."""
-    before, after = (
-        text.decode("utf-8") for text in (subject.snapshot_read("CHANGELOG.md"), subject.read("CHANGELOG.md"))
-    )
+    before = subject.snapshot_read("CHANGELOG.md").decode("utf-8")
+    after = subject.read_text("CHANGELOG.md")
     _, _, released = before.partition("## 2.1.0")
     head, _, tail = after.partition("## 2.1.0")
     require_equal(tail.strip(), released.strip(), "the released sections")
-    noted = [line for line in head.partition("## Unreleased")[2].splitlines() if line.strip()]
+    lines = head.partition("## Unreleased")[2].splitlines()
+    # A heading or a bullet alone says nothing.
+    noted = [line for line in lines if not line.startswith("#") and any(map(str.isalpha, line))]
     require(bool(noted), "nothing stands under Unreleased")

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from esac_checks import Subject, check, require, require_equal
+from esac_checks import CheckFailed, Subject, check, require, require_equal
 
 HARNESS = '''
-import importlib, json, os, select, shutil, signal, sqlite3, time
+import sys
+here = sys.path.pop(0)  # the submission's folder: only the workers import from there
+import importlib.machinery, json, os, select, shutil, signal, sqlite3, time
+import collections.abc, contextlib, dataclasses, fcntl, functools, pathlib, threading, typing  # once, for all workers
 
 MODULES = ("shop", "marketplace", "warehouse", "report", "db", "errors")
 POINTS = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "REPLACE", "BEGIN", "SAVEPOINT", "COMMIT", "END", "RELEASE")
@@ -62,8 +65,20 @@ def connect(*args, **options):
 
 sqlite3.connect = sqlite3.dbapi2.connect = connect
 signal.signal(signal.SIGUSR1, lambda *_: None)  # before any fork: see Worker.wake
-for name in MODULES:
-    importlib.import_module("stockroom." + name)
+
+
+def compiled(folder):
+    """Code of the submission's files, compiled once and run by the workers only."""
+    codes = {}
+    for path in pathlib.Path(folder).rglob("*.py"):
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+            codes[str(path)] = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    return codes
+
+
+loader = importlib.machinery.SourceFileLoader
+codes, read_code = compiled(here + "/stockroom"), loader.get_code
+loader.get_code = lambda self, name: codes.get(self.path) or read_code(self, name)
 
 
 PARTS = ("stock", "reservations", "movements", "events")
@@ -86,6 +101,7 @@ class Worker:
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.reader), os.close(self.writer)
+            os.close(3)  # the answer is not a worker's to give
             self._child(path, operation, stop_at, kill_at, fail_at, report, order)
         os.close(report), os.close(order)
 
@@ -111,9 +127,12 @@ class Worker:
             if seen["writes"] == fail_at:
                 raise sqlite3.OperationalError("database is locked")
 
-        before_statement, before_execute = statement, execute
-        os.write(report, b".")
         try:
+            sys.path.insert(0, here)
+            for name in MODULES:
+                importlib.import_module("stockroom." + name)
+            os.write(report, b".")
+            before_statement, before_execute = statement, execute
             result = {"answer": perform(path, operation)}
         except BaseException as error:
             result = {"error": type(error).__name__, "text": str(error)}
@@ -304,7 +323,53 @@ CREATE TABLE outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, 
 PRAGMA user_version = 3;
 """
 
+
+def require_shape(value: object, shape: Any, what: str) -> None:  # noqa: ANN401  (a shape is any of these)
+    """Fail the check unless a value has a shape: whatever the submission's process answers is data.
+
+    A shape is a class, `object` for anything, `[shape]` for a list, or a dictionary with a shape for each key
+    that has to be there; a tuple lists alternatives.
+    """
+    if isinstance(shape, tuple):
+        if not any(fits(value, one) for one in shape):
+            raise CheckFailed(f"{what}: of another shape: {brief(value)}")
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            raise CheckFailed(f"{what}: not a list: {brief(value)}")
+        for number, one in enumerate(value):
+            require_shape(one, shape[0], f"{what}, item {number}")
+    elif isinstance(shape, dict):
+        if not isinstance(value, dict) or not shape.keys() <= value.keys():
+            raise CheckFailed(f"{what}: not a dictionary with {', '.join(shape) or 'keys'}: {brief(value)}")
+        for key, inner in shape.items():
+            require_shape(value[key], inner, f"{what}: {key}")
+    elif shape is not object and type(value) is not shape:
+        raise CheckFailed(f"{what}: not {shape.__name__}: {brief(value)}")
+
+
+def brief(value: object) -> str:
+    """A value for a message."""
+    try:
+        return repr(value)[:200]
+    except RecursionError:
+        return "something nested too deeply"
+
+
+def fits(value: object, shape: Any) -> bool:  # noqa: ANN401
+    """Whether a value has a shape."""
+    try:
+        require_shape(value, shape, "")
+    except CheckFailed:
+        return False
+    return True
+
+
 State = dict[str, Any]
+RESERVATION = {"id": int, "channel": str, "request_key": str, "sku": str, "quantity": int, "status": str}
+MOVEMENT = {"id": int, "operation": str, "request_key": str, "sku": str, "delta": int}
+COUNTS = {"on_hand": int, "held": int, "available": int}
+FEED = {"accepted": [str], "repeated": [str], "refused": [str]}
+RESULT = ({"answer": object}, {"error": str})
 MOVED = {"receive": "received", "write_off": "written-off", "recount": "recounted"}
 
 
@@ -315,7 +380,6 @@ def scenario(setup: list[Any], *operations: list[Any]) -> list[Any]:
 
 def require_sound(state: State, where: str) -> None:
     """The promises of the README that hold after whatever happened (no recount below held in these tests)."""
-    require("error" not in state, f"{where}: reading the reports failed: {state.get('error')}")
     for sku, line in state["stock"].items():
         held = sum(r["quantity"] for r in state["reservations"] if r["sku"] == sku and r["status"] == "open")
         booked = sum(m["delta"] for m in state["movements"] if m["sku"] == sku)
@@ -347,20 +411,51 @@ def granted(result: State) -> bool:
     answer = result.get("answer")
     if isinstance(answer, dict) and "accepted" in answer:
         return bool(answer["accepted"])
-    return answer is not None
+    return isinstance(answer, dict)
 
 
 def require_refusal(result: State, names: tuple[str, ...], where: str) -> None:
-    """An operation that was not granted was refused as documented."""
-    if "answer" not in result:
-        require(result["error"] in names, f"{where}: ended with {result['error']}: {result.get('text')}")
+    """An operation that was not granted was refused as documented: by exception, an order by its verdict."""
+    if granted(result):
+        return
+    if "answer" in result:
+        require_shape(result["answer"], FEED, f"{where}: neither granted nor refused")
+        require(bool(result["answer"]["refused"]), f"{where}: the order was not refused: {result['answer']}")
+    else:
+        require(
+            result["error"] in names,
+            f"{where}: ended with {result['error']}: {str(result.get('text'))[:300]}",
+        )
+
+
+def require_state(state: object, where: str) -> None:
+    """What the reports say has the shape that the README gives it."""
+    require_shape(state, {}, f"{where}: reports")
+    assert isinstance(state, dict)  # noqa: S101  (as was just required)
+    require("error" not in state, f"{where}: reading the reports failed: {str(state.get('error'))[:300]}")
+    require_shape(state.get("stock"), {}, f"{where}: stock")
+    for sku, line in state["stock"].items():
+        require_shape(line, COUNTS, f"{where}: stock of {sku}")
+    require_shape(state.get("reservations"), [RESERVATION], f"{where}: reservations")
+    require_shape(state.get("movements"), [MOVEMENT], f"{where}: movements")
+    require_shape(state.get("events"), [{"topic": str, "about": str}], f"{where}: events")
+
+
+def require_outcomes(found: object, sides: tuple[str, str], scenarios: list[Any]) -> list[list[State]]:
+    """Outcomes for each scenario, each with the results of two sides and a sound shape."""
+    require_shape(found, [[dict(zip(sides, (RESULT, RESULT), strict=True))]], "outcomes")
+    assert isinstance(found, list)  # noqa: S101  (as was just required)
+    require_equal(len(found), len(scenarios), "scenarios with outcomes")
+    for outcomes in found:
+        for outcome in outcomes:
+            require_state(outcome, "after two requests")
+    return found
 
 
 def race(subject: Subject, scenarios: list[Any]) -> list[list[State]]:
     """All interleavings of each scenario's two operations."""
-    found: list[list[State]] = subject.drive(
-        INTERLEAVE, {"scratch": subject.scratch, "scenarios": scenarios}, timeout_s=25.0
-    )
+    args = {"scratch": subject.scratch, "scenarios": scenarios}
+    found = require_outcomes(subject.drive(INTERLEAVE, args, timeout_s=25.0), ("first", "second"), scenarios)
     for outcomes in found:
         require(len(outcomes) >= 2, "an operation that touches the database has statements to stop at")
     return found
@@ -368,10 +463,8 @@ def race(subject: Subject, scenarios: list[Any]) -> list[list[State]]:
 
 def hurt(subject: Subject, how: str, scenarios: list[Any]) -> list[list[State]]:
     """All disturbances of each scenario's operation, which is then sent again."""
-    found: list[list[State]] = subject.drive(
-        DISTURB, {"scratch": subject.scratch, "how": how, "scenarios": scenarios}, timeout_s=25.0
-    )
-    return found
+    args = {"scratch": subject.scratch, "how": how, "scenarios": scenarios}
+    return require_outcomes(subject.drive(DISTURB, args, timeout_s=25.0), ("hurt", "again"), scenarios)
 
 
 def play(subject: Subject, operations: list[Any], script: str = "") -> State:
@@ -379,12 +472,28 @@ def play(subject: Subject, operations: list[Any], script: str = "") -> State:
     state: State = subject.drive(
         PLAY, {"scratch": subject.scratch, "operations": operations, "script": script}
     )
+    require_shape(state, {"results": [RESULT]}, "what was played")
+    require_equal(len(state["results"]), len(operations), "results")
+    require_state(state, "at the end")
     return state
 
 
 def answers(state: State) -> list[Any]:
     """The answers of a play, or the name of the refusal."""
     return [one.get("answer", one.get("error")) for one in state["results"]]
+
+
+def counts_of(state: State, sku: str, where: str) -> dict[str, int]:
+    """The counts of a SKU, which has to be there."""
+    require_shape(state["stock"], {sku: COUNTS}, f"{where}: stock")
+    counts: dict[str, int] = state["stock"][sku]
+    return counts
+
+
+def require_status(answer: object, status: str, where: str) -> None:
+    """A request about a reservation was granted and left it so."""
+    require_shape(answer, {"status": str}, where)
+    require_equal(answer["status"] if isinstance(answer, dict) else None, status, where)
 
 
 def names(subject: Subject) -> tuple[str, str]:
@@ -472,7 +581,8 @@ def shelf_agrees_with_the_book(subject: Subject) -> None:
         for outcome in outcomes:
             require(granted(outcome["first"]) and granted(outcome["second"]), f"{where}: both fit: {outcome}")
             require_sound(outcome, where)
-            require(outcome["stock"][sku]["on_hand"] in allowed, f"{where}: on_hand {outcome['stock'][sku]}")
+            line = counts_of(outcome, sku, where)
+            require(line["on_hand"] in allowed, f"{where}: on_hand {line}")
 
 
 @check("one-key-one-effect")
@@ -494,11 +604,13 @@ def one_key_one_effect(subject: Subject) -> None:
             for side in ("first", "second"):
                 require("answer" in outcome[side], f"{where} twice at once ended with {outcome[side]}")
             one, two = outcome["first"]["answer"], outcome["second"]["answer"]
+            for answer in (one, two):
+                number = "movement_id" if where == "receive" else "reservation_id"
+                require_shape(answer, FEED if where == "import" else {number: int}, f"{where}: answer")
             if where == "import":
                 require_equal(sorted(one["accepted"] + two["accepted"]), [key + "-order"], "accepted by both")
                 require_equal(sorted(one["repeated"] + two["repeated"]), [key + "-order"], "repeated by both")
             else:
-                number = "movement_id" if where == "receive" else "reservation_id"
                 require_equal(two[number], one[number], f"{where}: number told to both")
             require_equal(
                 len(outcome["reservations"]), 0 if where == "receive" else 1, f"{where}: reservations"
@@ -527,8 +639,10 @@ def closed_only_once(subject: Subject) -> None:
             )
             for side in ("first", "second"):
                 require_refusal(outcome[side], ("WrongState",), "closing")
+            require_equal(len(outcome["reservations"]), 1, "reservations")
             shipped = outcome["reservations"][0]["status"] == "shipped"
-            require_equal(outcome["stock"][sku]["on_hand"], (2 if shipped else 3) * amount, "on_hand")
+            on_hand = counts_of(outcome, sku, "closing")["on_hand"]
+            require_equal(on_hand, (2 if shipped else 3) * amount, "on_hand")
 
 
 def requests_to_disturb(sku: str, key: str, amount: int) -> dict[str, Any]:
@@ -559,8 +673,9 @@ def require_exactly_once(subject: Subject, how: str, kinds: tuple[str, ...]) -> 
         for outcome in outcomes:
             require("answer" in outcome["again"], f"{kind} sent again ended with {outcome['again']}")
             require_sound(outcome, kind)
-            require_equal(outcome["stock"][sku]["on_hand"], on_hand * amount, f"{kind}: on_hand")
-            require_equal(outcome["stock"][sku]["held"], held * amount, f"{kind}: held")
+            line = counts_of(outcome, sku, kind)
+            require_equal(line["on_hand"], on_hand * amount, f"{kind}: on_hand")
+            require_equal(line["held"], held * amount, f"{kind}: held")
 
 
 @check("retries-apply-once")
@@ -623,17 +738,14 @@ def old_file_with_doubles_opens(subject: Subject) -> None:
         old_file(OLD_DOUBLES, sku, key),
     )
     told = answers(state)
-    require(isinstance(told[0], dict), f"the old cart asked again ended with {told[0]}")
+    require_shape(told[0], {"reservation_id": int}, "the old cart asked again")
     require_equal(told[0]["reservation_id"], 3, "the reservation that the old cart was told about")
     require_equal(told[1], {"accepted": [], "repeated": [key], "refused": []}, "the old order sent again")
-    require(isinstance(told[2], dict), f"the old delivery sent again ended with {told[2]}")
+    require_shape(told[2], {"movement_id": int}, "the old delivery sent again")
     require_equal(told[2]["movement_id"], 2, "the movement that the old delivery was told about")
-    require(isinstance(told[3], dict) and told[3]["status"] == "open", f"a new cart ended with {told[3]}")
+    require_status(told[3], "open", "a new cart")
     require(told[4] in ("KeyReused", "OutOfStock"), f"a key with other content ended with {told[4]}")
-    require(
-        isinstance(told[5], dict) and told[5]["status"] == "released",
-        f"cancelling Ben's ended with {told[5]}",
-    )
+    require_status(told[5], "released", "cancelling Ben's")
     rows = {row["id"]: row for row in state["reservations"]}
     kept = [[number, rows[number]["quantity"]] for number in range(1, 7) if number in rows]
     require_equal(kept, [[1, 1], [2, 1], [3, 2], [4, 2], [5, 3], [6, 3]], "the old reservations")
@@ -657,7 +769,7 @@ def half_done_order_is_repeated(subject: Subject) -> None:
     require_equal(
         told, [{"accepted": [key + "-next"], "repeated": [key], "refused": []}], "the feed that came again"
     )
-    require_equal(state["stock"][sku]["held"], 4, "held")
+    require_equal(counts_of(state, sku, "the feed that came again")["held"], 4, "held")
 
 
 @check("refusals-are-not-remembered")
@@ -686,14 +798,17 @@ def refusals_are_not_remembered(subject: Subject) -> None:
     )
     told = answers(state)
     require_equal([told[0], told[2], told[4]], ["UnknownSku", "OutOfStock", "OutOfStock"], "refusals")
+    for number in (3, 7):
+        require_shape(told[number], FEED, "answer to a feed")
     require_equal(told[3]["refused"], [key], "an order beyond the shelf")
     require_equal(
         told[6], {"reservation_id": 1, "sku": sku, "quantity": amount, "status": "open"}, "later cart"
     )
     require_equal(told[7]["accepted"], [key], "the order, later")
-    require(isinstance(told[8], dict) and told[8]["delta"] == -amount, f"the breakage, later: {told[8]}")
+    require_shape(told[8], {"delta": int}, "the breakage, later")
+    require_equal(told[8]["delta"], -amount, "the breakage, later")
     require_equal(told[10], "OutOfStock", "shipping from an empty shelf")
-    require(isinstance(told[12], dict) and told[12]["status"] == "shipped", f"the parcel, later: {told[12]}")
+    require_status(told[12], "shipped", "the parcel, later")
     require_sound(state, "after refusals")
 
 
@@ -763,10 +878,9 @@ def recount_states_a_fact(subject: Subject) -> None:
     short = {"on_hand": counted, "held": held, "available": counted - held}
     require_equal(told[3], {sku: short}, "stock that is short")
     require_equal(told[4:7], ["OutOfStock"] * 3, "requests to a short SKU")
-    require(isinstance(told[8], dict) and told[8]["status"] == "shipped", f"after goods arrived: {told[8]}")
-    require_equal(
-        state["stock"][sku], {"on_hand": counted, "held": 0, "available": counted}, "stock at the end"
-    )
+    require_status(told[8], "shipped", "after goods arrived")
+    end = {"on_hand": counted, "held": 0, "available": counted}
+    require_equal(counts_of(state, sku, "at the end"), end, "stock at the end")
     require_sound(state, "after a recount")
 
 
@@ -813,11 +927,12 @@ def orders_stand_for_themselves(subject: Subject) -> None:
 @check("change-is-noted")
 def change_is_noted(subject: Subject) -> None:
     """CHANGELOG.md has a line under "Unreleased", and the released sections stand as they were."""
-    before, after = (
-        text.decode("utf-8") for text in (subject.snapshot_read("CHANGELOG.md"), subject.read("CHANGELOG.md"))
-    )
+    before = subject.snapshot_read("CHANGELOG.md").decode("utf-8")
+    after = subject.read_text("CHANGELOG.md")
     _, _, released = before.partition("## 1.3.0")
     head, _, tail = after.partition("## 1.3.0")
     require_equal(tail.strip(), released.strip(), "the released sections")
-    noted = [line for line in head.partition("## Unreleased")[2].splitlines() if line.strip()]
+    lines = head.partition("## Unreleased")[2].splitlines()
+    # A heading or a bullet alone says nothing.
+    noted = [line for line in lines if not line.startswith("#") and any(map(str.isalpha, line))]
     require(bool(noted), "nothing stands under Unreleased")
