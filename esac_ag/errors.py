@@ -11,7 +11,7 @@ HarnessError                    2
 │   └── ServiceFailure          2   a model endpoint failed after all retries
 ├── StudyBusy                   2   another harness works on the study
 ├── StudyPaused                 2   failures of the infrastructure used up the retries; resume later
-├── LedgerCorrupt               2   the ledger does not verify; nothing was changed
+├── LedgerCorrupt               1   the ledger does not verify; nothing was changed
 └── Interrupted               130   Ctrl-C or SIGTERM; the study can be resumed
 """
 
@@ -97,6 +97,8 @@ class StudyPaused(HarnessError):
 
 class LedgerCorrupt(HarnessError):
     """The ledger does not verify; nothing was changed."""
+
+    exit_code = 1
 
 
 class Interrupted(HarnessError):

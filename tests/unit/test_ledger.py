@@ -107,6 +107,7 @@ def test_a_changed_byte_in_any_whole_line_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(LedgerCorrupt) as caught:
         read_state(path)
     assert caught.value.where.endswith(":4")
+    assert caught.value.exit_code == 1
 
 
 def test_a_removed_line_is_noticed(tmp_path: Path) -> None:
