@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from esac_ag.artifacts import StudyFolder
 from esac_ag.artifacts.redaction import Redactor
 from esac_ag.attempt import Cell
 from esac_ag.clock import Seeds
-from esac_ag.errors import Interrupted
+from esac_ag.errors import HarnessError, Interrupted
 from esac_ag.manifest.plan import Manifest
 from esac_ag.rooms.bundles import load_arm
 from esac_ag.rooms.workspace import Workspace
@@ -39,11 +39,17 @@ class Stop:
         with self._mutex:
             running = tuple(self._running)
         for sandbox in running:
-            sandbox.remove()
+            # Its worker may be removing it at this moment; whatever stays is removed by the next command.
+            with suppress(HarnessError):
+                sandbox.remove()
 
     def wait_s(self, duration_s: float) -> None:
         """Sleep, but not beyond the wish to end."""
         self._wished.wait(duration_s)
+
+    def _refuse_if_wished(self) -> None:
+        if self.wished:
+            raise Interrupted("the study is ending", remedy="run the same command to go on")
 
     @contextmanager
     def sandbox(self, engine: Engine, spec: SandboxSpec) -> Iterator[Sandbox]:
@@ -52,12 +58,13 @@ class Stop:
         Raises:
             Interrupted: the end was wished for already.
         """
-        if self.wished:
-            raise Interrupted("the study is ending")
+        self._refuse_if_wished()
         with engine.create(spec) as sandbox:
             with self._mutex:
                 self._running.add(sandbox)
             try:
+                # The wish may have come while the container was being made, and not have seen it.
+                self._refuse_if_wished()
                 yield sandbox
             finally:
                 with self._mutex:

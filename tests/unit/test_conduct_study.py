@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ from esac_ag.errors import InputRefused, Interrupted, SandboxLost, StudyPaused, 
 from esac_ag.ledger import open_ledger, read_lines, read_state
 from esac_ag.manifest.plan import Limits
 from esac_ag.rooms.workspace import Workspace
-from esac_ag.sandbox.contract import Role
+from esac_ag.sandbox.contract import Role, Sandbox, SandboxSpec
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess
 from tests.builders_conduct import (
@@ -322,6 +324,47 @@ def test_a_stopped_study_cancels_what_ran_and_does_it_again(tmp_path: Path) -> N
     assert [attempt.outcome for attempt in state.attempts.values()] == [Outcome.CANCELLED]
     quick = programs | {"wait-for-it": lambda _: 0}
     assert run(study, an_engine(programs=quick)).finished
+
+
+def test_a_wish_to_end_that_comes_while_a_container_is_made_is_not_missed(tmp_path: Path) -> None:
+    """The container that nobody could take away yet is not used, and goes."""
+    study = a_runnable_study(tmp_path)
+    stop = Stop()
+
+    class Slow(InMemoryEngine):
+        @contextmanager
+        def create(self, spec: SandboxSpec) -> Iterator[Sandbox]:
+            with super().create(spec) as sandbox:
+                stop.wish()
+                yield sandbox
+
+    images = {f"{name}:1": digest for name, digest in IMAGE_DIGESTS.items()}
+    engine = Slow(PROGRAMS, images=images)
+    with pytest.raises(Interrupted):
+        run_study(opened(study, engine, stop=stop), concurrency=1, watcher=Told())
+    state = read_state(folder_of(study).ledger)
+    assert [attempt.outcome for attempt in state.attempts.values()] == [Outcome.CANCELLED]
+
+
+def test_a_container_that_cannot_be_taken_away_does_not_turn_the_end_into_a_failure(tmp_path: Path) -> None:
+    """Its worker may be removing it at the same moment."""
+    book = {
+        "format_version": 1,
+        "tasks": {"*": {"plays": {"slow": [{"do": "run", "argv": ["wait-for-it"]}]}}},
+    }
+    study = a_runnable_study(tmp_path, book=book)
+    stop = Stop()
+    engines: list[InMemoryEngine] = []
+
+    def wait_for_it(process: FakeProcess) -> int:
+        engines[0].fail_next("remove", SandboxLost("removal is in progress"))
+        stop.wish()
+        return 1
+
+    programs = {"bash -c": bash, "wait-for-it": wait_for_it, "python3 -I -S -B /esac/judge.py": judge}
+    engines.append(an_engine(programs=programs))
+    with pytest.raises(Interrupted):
+        run_study(opened(study, engines[0], stop=stop), concurrency=1, watcher=Told())
 
 
 def test_the_control_gets_no_bundle_and_the_other_arm_gets_its_own(tmp_path: Path) -> None:
