@@ -25,7 +25,7 @@ from esac_ag.attempt import AttemptRecord, Cell, LimitKind, Outcome, Submission,
 from esac_ag.canonical import canonical_json
 from esac_ag.clock import Deadline
 from esac_ag.conduct.context import StudyContext
-from esac_ag.errors import InfrastructureFailure, Interrupted, SandboxLost
+from esac_ag.errors import HarnessError, InfrastructureFailure, SandboxLost
 from esac_ag.manifest.plan import Limits
 from esac_ag.patch import diff_statistics, unified_diff
 from esac_ag.rooms.commits import fresh_repository
@@ -114,10 +114,14 @@ def launch(study: StudyContext, task: LoadedTask, cell: Cell, attempt_id: str, o
     started_s = clock.monotonic_s()
     try:
         end, exported = _act(study, task, cell, attempt_id, bundles, folder, started_s)
-    except (InfrastructureFailure, Interrupted) as error:
-        outcome = Outcome.CANCELLED if study.stop.wished else Outcome.INFRA
-        reason = "stopped by a person" if study.stop.wished else error.what
-        end, exported = AgentEnd(outcome=outcome, reason=reason), None
+    except HarnessError as error:
+        # A container that was taken away fails in many ways; none of them is anybody's fault then.
+        if study.stop.wished:
+            end, exported = AgentEnd(outcome=Outcome.CANCELLED, reason="stopped by a person"), None
+        elif isinstance(error, InfrastructureFailure):
+            end, exported = AgentEnd(outcome=Outcome.INFRA, reason=error.what), None
+        else:
+            raise
     submission, end = _keep(study, task, folder, end, exported)
     record = AttemptRecord(
         attempt_id=attempt_id,

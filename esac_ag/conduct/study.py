@@ -270,11 +270,14 @@ class _Session:
         for grading_number in range(retries + 1):
             try:
                 grading, artifacts = judge(self._study, self._references[cell.task], task, attempt_id)
-            except InfrastructureFailure as error:
+            except HarnessError as error:
+                # A container that was taken away fails in many ways.
                 if self._study.stop.wished:
                     raise Interrupted(
                         "the study was stopped", remedy="run the same command to go on"
                     ) from error
+                if not isinstance(error, InfrastructureFailure):
+                    raise
                 self._ledger.append(GradingSpoiled(attempt_id=attempt_id, reason=error.what))
                 if grading_number == retries:
                     raise self._used_up(cell, error.what, retries) from error

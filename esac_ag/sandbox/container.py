@@ -110,6 +110,8 @@ class DockerSandbox:
 
     def put(self, tree: FileTree, path: str, *, uid: int, gid: int, mode: int | None = None) -> None:
         """Copy a tree into a volume at `path`, owned by `uid:gid`."""
+        if self._life in {_Life.ENDED, _Life.REMOVED}:
+            raise self._lost("No files can be put into it.", f"it is {self._life.name.lower()}")
         volume, below = require_volume(self._spec, path, runs=self._life is _Life.RUNNING)
         base = None
         if volume.size_bytes is None and volume.path not in self._folders:

@@ -19,7 +19,14 @@ from esac_ag.conduct.context import Stop
 from esac_ag.conduct.launch import agent_spec
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
-from esac_ag.errors import InputRefused, Interrupted, SandboxLost, StudyPaused, SubstitutionRefused
+from esac_ag.errors import (
+    InputRefused,
+    Interrupted,
+    SandboxLost,
+    StudyPaused,
+    SubstitutionRefused,
+    UsageError,
+)
 from esac_ag.ledger import open_ledger, read_lines, read_state
 from esac_ag.manifest.plan import Limits
 from esac_ag.rooms.workspace import Workspace
@@ -344,6 +351,30 @@ def test_a_wish_to_end_that_comes_while_a_container_is_made_is_not_missed(tmp_pa
         run_study(opened(study, engine, stop=stop), concurrency=1, watcher=Told())
     state = read_state(folder_of(study).ledger)
     assert [attempt.outcome for attempt in state.attempts.values()] == [Outcome.CANCELLED]
+
+
+@pytest.mark.parametrize("operation", ["start", "put", "freeze", "get", "wait"])
+def test_whatever_fails_once_the_end_is_wished_is_a_cancelled_attempt_or_a_grading_to_do(
+    tmp_path: Path, operation: str
+) -> None:
+    """A container that was taken away fails in many ways; none is a failure of the study."""
+    study = a_runnable_study(tmp_path)
+    stop = Stop()
+
+    class Wishing(InMemoryEngine):
+        def check_fault(self, name: str) -> None:
+            if name == operation:
+                stop.wish()
+            super().check_fault(name)
+
+    images = {f"{name}:1": digest for name, digest in IMAGE_DIGESTS.items()}
+    engine = Wishing(PROGRAMS, images=images)
+    engine.fail_next(operation, UsageError("it is removed"))
+    with pytest.raises(Interrupted):
+        run_study(opened(study, engine, stop=stop), concurrency=1, watcher=Told())
+    outcomes = {attempt.outcome for attempt in read_state(folder_of(study).ledger).attempts.values()}
+    assert outcomes == ({Outcome.COMPLETED} if operation == "wait" else {Outcome.CANCELLED})
+    assert run(study).finished
 
 
 def test_a_container_that_cannot_be_taken_away_does_not_turn_the_end_into_a_failure(tmp_path: Path) -> None:
