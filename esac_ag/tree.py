@@ -74,11 +74,6 @@ class FileTree(Mapping[bytes, Node]):
         """This tree moved below a folder."""
         return FileTree({prefix + b"/" + path: node for path, node in self._nodes.items()})
 
-    def inside(self, prefix: bytes) -> FileTree:
-        """What lies below a folder, with paths relative to it."""
-        start = prefix + b"/"
-        return FileTree({p[len(start) :]: node for p, node in self._nodes.items() if p.startswith(start)})
-
     def without_ignored(self) -> FileTree:
         """This tree without what tree hashes leave out: caches, version control, byte code."""
         kept = {p: n for p, n in self._nodes.items() if not is_ignored(p.decode("utf-8", "surrogateescape"))}

@@ -6,6 +6,7 @@ a file. Known secrets are redacted before a byte is written.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -52,13 +53,8 @@ def _whole_or_nothing(path: Path) -> Iterator[BinaryIO]:
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, read in pieces."""
-    import hashlib  # noqa: PLC0415  (used by audits only)
-
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class StudyFolder:

@@ -10,13 +10,6 @@ from pydantic import ConfigDict, Field
 from esac_ag.record import Identifier, Record, Sha256
 
 
-class Contrast(StrEnum):
-    """The scope that is right for a task; never shown to an agent."""
-
-    RESTRAINT = "restraint"
-    EXPANSION = "expansion"
-
-
 class TaskPackage(Record):
     """The contents of `task.json`; unknown keys are kept out of our way."""
 
