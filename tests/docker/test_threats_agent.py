@@ -20,6 +20,8 @@ pytestmark = pytest.mark.docker
 FIX: dict[str, Any] = {"do": "run", "argv": ["touch", "fixed.txt"]}
 """What the hidden check wants; a play that still comes to it passes."""
 LATE: dict[str, Any] = {"do": "run", "argv": ["touch", "late.txt"]}
+LATE_TRIES = 12
+"""Where no process is left: the engine needs some itself to start a command, so one alone can be refused."""
 FAKES = "tar git python3 sh bash touch cat ls docker node esac-ag"
 START_FILES = ".bashrc .profile .bash_profile .bash_login .zshenv .pythonrc .gitconfig"
 ODD_NAMES = [
@@ -144,8 +146,8 @@ EXHAUSTION: dict[str, Actions] = {
     "first-process": [FIX, shell(f"echo 1000 > /proc/1/oom_score_adj; {EAT}; sleep 60"), LATE],
     "space": [FIX, shell("dd if=/dev/zero of=big bs=1M; cat /dev/urandom > more"), LATE],
     "inodes": [FIX, python(FILL_INODES)],
-    "processes": [FIX, python(FILL_PROCESSES), LATE],
-    "bomb": [FIX, shell(FLOOD), shell(BOMB), LATE],
+    "processes": [FIX, python(FILL_PROCESSES), *[LATE] * LATE_TRIES],
+    "bomb": [FIX, shell(FLOOD), shell(BOMB), *[LATE] * LATE_TRIES],
     "sparse": [FIX, shell("truncate -s 10G huge; ls -l huge")],
 }
 FILES = 31_000
