@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from esac_ag.clock import Deadline
-from esac_ag.sandbox.contract import CommandResult, Role, Sandbox, SandboxSpec, ScratchMount, Volume
+from esac_ag.sandbox.contract import CommandResult, Dialogue, Role, Sandbox, SandboxSpec, ScratchMount, Volume
 
 MIB = 1024 * 1024
 WORK = "/work"
@@ -49,3 +49,19 @@ def run(
         output_bytes=output_bytes,
         **changes,  # type: ignore[arg-type]
     )
+
+
+def say(dialogue: Dialogue, data: bytes, *, within_s: float = 60.0) -> None:
+    """Send bytes with a generous deadline."""
+    dialogue.send(data, Deadline.after_s(within_s))
+
+
+def hear(dialogue: Dialogue, *, within_s: float = 60.0, limit_bytes: int = 100_000) -> bytes | None:
+    """The next line, with a generous deadline."""
+    return dialogue.line(Deadline.after_s(within_s), limit_bytes=limit_bytes)
+
+
+def ask(dialogue: Dialogue, line: bytes) -> bytes | None:
+    """Send a line and wait for the reply."""
+    say(dialogue, line + b"\n")
+    return hear(dialogue)

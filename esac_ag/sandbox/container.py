@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from enum import Enum, auto
 from typing import Protocol
 
@@ -13,15 +14,18 @@ from esac_ag.archive import ExportedTree, TreeLimits, folders_of, pack, shown, u
 from esac_ag.clock import Deadline, monotonic_s, sleep_s
 from esac_ag.errors import SandboxLost
 from esac_ag.sandbox.cgroup import memory_kills
-from esac_ag.sandbox.contract import CommandResult, ExitState, OutputSink, SandboxSpec, Termination
+from esac_ag.sandbox.contract import CommandResult, Dialogue, ExitState, OutputSink, SandboxSpec, Termination
+from esac_ag.sandbox.dialogue import LineDialogue, Peer
 from esac_ag.sandbox.facts import ContainerState
 from esac_ag.sandbox.options import require_volume
-from esac_ag.sandbox.streams import CappedOutput, OutputStream, StreamEnd, follow, poll_until
+from esac_ag.sandbox.streams import CappedOutput, DuplexStream, OutputStream, StreamEnd, follow, poll_until
 from esac_ag.tree import FileTree
 
 KILLED = 137
 """Exit code of what SIGKILL ended."""
 
+_FORGOTTEN = -1
+"""Stands for the exit code of a command that the engine no longer knows."""
 _END_LAG_S = 0.5
 """Between the end of a command and the engine's note that its container ended with it."""
 _KILL_LAG_S = 5.0
@@ -51,6 +55,11 @@ class ContainerCalls(Protocol):
         self, container: str, argv: Sequence[str], working_dir: str | None, environment: Sequence[str]
     ) -> tuple[str, OutputStream]:
         """Start a command; its id and its output."""
+
+    def open(
+        self, container: str, argv: Sequence[str], working_dir: str | None, environment: Sequence[str]
+    ) -> tuple[str, DuplexStream]:
+        """Start a command that is spoken to; its id, and its input and output."""
 
     def exit_code(self, command: str) -> int | None:
         """The exit code of a command, None while it runs."""
@@ -98,6 +107,7 @@ class DockerSandbox:
         """By path of a volume that took files: its folders, which keep owner and mode."""
         self._killed_for_memory = False
         self._lost_by: SandboxLost | None = None
+        self._freezing = threading.Lock()
 
     @property
     def container_id(self) -> str:
@@ -148,8 +158,7 @@ class DockerSandbox:
         kills_before = memory_kills(self._id)
         termination, exit_code = Termination.CONTAINER_ENDED, None
         if self._life is _Life.RUNNING:
-            variables = [f"{name}={value}" for name, value in environment]
-            termination, exit_code = self._run(argv, deadline, output, working_dir, variables)
+            termination, exit_code = self._run(argv, deadline, output, working_dir, _variables(environment))
         elif self._life is not _Life.ENDED or not self._has_ended():
             raise self._lost("No command can be executed in it.", f"it is {self._life.name.lower()}")
         if termination is not Termination.TIMED_OUT and self._grew(kills_before, exit_code):
@@ -190,6 +199,45 @@ class DockerSandbox:
             return Termination.CONTAINER_ENDED, None
         return Termination.EXITED, exit_code
 
+    @contextmanager
+    def open(
+        self,
+        argv: Sequence[str],
+        *,
+        working_dir: str | None = None,
+        environment: Sequence[tuple[str, str]] = (),
+    ) -> Iterator[Dialogue]:
+        """Run a command as the sandbox's user and speak with it."""
+        if self._life is not _Life.RUNNING:
+            raise self._lost_by or self._lost(
+                "No command can be spoken to in it.", f"it is {self._life.name.lower()}"
+            )
+        command, stream = self._calls.open(self._id, argv, working_dir, _variables(environment))
+        peer = Peer(
+            has_ended=lambda: self._code_of(command) is not None,
+            require_unharmed=lambda: self._require_unharmed(command),
+            freeze=self.freeze,
+        )
+        dialogue = LineDialogue(stream, peer, f"{shown(argv[0].encode())} in container {self._id[:12]}")
+        try:
+            yield dialogue
+        finally:
+            dialogue.close()
+
+    def _require_unharmed(self, command: str) -> None:
+        """A command's output ended: raise if that is so because the container was killed from outside."""
+        if poll_until(Deadline.after_s(_END_LAG_S), lambda: self._code_of(command)) == KILLED:
+            self._is_ending()
+
+    def _code_of(self, command: str) -> int | None:
+        """The exit code of a command that is spoken to, perhaps long after its end; None while it runs."""
+        try:
+            return self._calls.exit_code(command)
+        except SandboxLost:
+            # Unless the container is lost, the engine has forgotten a command that ended minutes ago.
+            self._has_ended()
+            return _FORGOTTEN
+
     def wait(self, deadline: Deadline, *, sink: OutputSink | None = None) -> ExitState:
         """Wait for the first process; when the deadline passes, freeze the container."""
         if self._attached is None:
@@ -217,8 +265,12 @@ class DockerSandbox:
 
     def freeze(self) -> None:
         """Stop every process where it stands."""
-        if self._life is not _Life.RUNNING:
-            return
+        # A second one at the same time would be refused each time, and come to the last resort.
+        with self._freezing:
+            if self._life is _Life.RUNNING:
+                self._pause()
+
+    def _pause(self) -> None:
         for attempt in range(_FREEZES):
             sleep_s(attempt * _FREEZE_PAUSE_S)
             try:
@@ -308,3 +360,7 @@ class DockerSandbox:
 
     def _lost(self, what: str, found: str) -> SandboxLost:
         return SandboxLost(what, where=f"container {self._id[:12]}", found=found)
+
+
+def _variables(environment: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{name}={value}" for name, value in environment]

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from esac_ag.archive import ExportedTree, TreeLimits
 from esac_ag.clock import Deadline
@@ -22,6 +22,7 @@ from esac_ag.tree import FileTree
 
 __all__ = [
     "CommandResult",
+    "Dialogue",
     "Engine",
     "ExitState",
     "ExportedTree",
@@ -90,11 +91,21 @@ class SandboxSpec(Record):
     working_dir: str = "/"
     volumes: tuple[Volume, ...] = ()
     scratch: tuple[ScratchMount, ...] = ()
+    model_socket: Annotated[str, Field(pattern=r"^/.")] | None = None
+    """Folder of the host that holds the model gateway's socket and nothing else: the only mount of the host
+    there is, read-only, at `sandbox.model_socket.MOUNT_POINT`. Without a network there is no other way to a
+    model. A grader never has one."""
     cpus: Annotated[float, Field(gt=0)]
     memory_mib: Annotated[int, Field(gt=0)]
     pids: Annotated[int, Field(gt=0)]
     output_bytes: int = 10_000_000
     """Cap on what is kept of the first process's output."""
+
+    @model_validator(mode="after")
+    def _no_model_for_graders(self) -> Self:
+        if self.role is Role.GRADER and self.model_socket is not None:
+            raise ValueError("a grader reaches no model")
+        return self
 
 
 class Termination(StrEnum):
@@ -137,6 +148,52 @@ class ExitState(Record):
     """Whether output beyond the spec's cap was dropped."""
 
 
+class Dialogue(Protocol):
+    """A command in a sandbox that is spoken to over its standard input and output, for tool servers of ours.
+
+    Bytes pass as they are. Input and output are independent: a command may write before it reads. One thread
+    at a time uses a dialogue; a container may have several, each in a thread of its own.
+
+    When a deadline passes, the whole container is frozen as by `Sandbox.execute`, so its other dialogues fall
+    silent too. There is no exit code: a program that does not exist shows as one line, the engine's message,
+    and then the end.
+    """
+
+    def send(self, data: bytes, deadline: Deadline) -> None:
+        """Write all of it; what the command writes meanwhile is kept for `line`.
+
+        That a command ended is seen at the latest by `line`: what fits a pipe may be taken without a reader.
+
+        Raises:
+            DialogueTimeout: the command did not take it in time; the container is frozen.
+            SandboxLost: the container or the engine is gone.
+            InfrastructureFailure: the command ended, the dialogue was closed, or the command wrote more than
+                64 MiB that no `line` has taken.
+        """
+
+    def line(self, deadline: Deadline, *, limit_bytes: int) -> bytes | None:
+        """The next line of standard output without its newline, at most `limit_bytes` long.
+
+        None when the command ended, or the dialogue was closed; a last line without a newline is dropped.
+        A command that closes its outputs and goes on is silent: the engine does not tell. Lines that arrived
+        before are given whatever the deadline.
+
+        Raises:
+            DialogueTimeout: no line was finished in time; the container is frozen.
+            SandboxLost: the container or the engine is gone.
+            InfrastructureFailure: the line is longer than `limit_bytes`; so is the next call's.
+        """
+
+    def errors(self) -> bytes:
+        """Standard error as far as `send` and `line` came across it; its first 64 KiB are kept."""
+
+    def close(self) -> None:
+        """End the command's standard input and drop what it writes from now on. Idempotent.
+
+        The command may go on; the end of the container takes it.
+        """
+
+
 class Sandbox(Protocol):
     """One container. Every method may raise `SandboxLost` when the engine or the container is gone."""
 
@@ -172,6 +229,19 @@ class Sandbox(Protocol):
         Output is drained and kept up to `output_bytes`; a process left in the background that holds the
         output open is not waited for. When the deadline passes, the whole container is frozen, because a
         client that goes away leaves the process running; nothing can be executed in it any more.
+        """
+
+    def open(
+        self,
+        argv: Sequence[str],
+        *,
+        working_dir: str | None = None,
+        environment: Sequence[tuple[str, str]] = (),
+    ) -> AbstractContextManager[Dialogue]:
+        """Run a command as the sandbox's user and speak with it; leaving the block closes the dialogue.
+
+        Raises:
+            SandboxLost: the container does not run, whatever ended it, or the engine is gone.
         """
 
     def wait(self, deadline: Deadline, *, sink: OutputSink | None = None) -> ExitState:
@@ -210,6 +280,7 @@ class Engine(Protocol):
             EngineUnavailable: no engine answers.
             ImageMissing: the image is not there.
             SandboxLost: the engine refused or lost the container.
+            UsageError: the spec's `model_socket` is not a private folder with one socket in it.
         """
 
     def image_digest(self, reference: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -39,6 +40,7 @@ from esac_ag.sandbox.facts import (
     image_facts,
     owner_in,
 )
+from esac_ag.sandbox.model_socket import require_only_a_socket
 from esac_ag.sandbox.options import (
     LABEL_OWNER,
     LABEL_SANDBOX,
@@ -46,7 +48,7 @@ from esac_ag.sandbox.options import (
     LABEL_WORKSPACE,
     container_request,
 )
-from esac_ag.sandbox.streams import OutputStream
+from esac_ag.sandbox.streams import DuplexStream, OutputStream
 
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 
@@ -211,17 +213,17 @@ class ImageStore:
 
     def build(
         self,
-        context: bytes,
+        context: bytes | Path,
         dockerfile: str,
         reference: str,
         labels: Mapping[str, str],
         build_args: Mapping[str, str],
         network: str = "none",
     ) -> ImageFacts:
-        """Build an image from a context held in memory.
+        """Build an image from a context.
 
         Args:
-            context: an uncompressed tar archive.
+            context: an uncompressed tar archive, held in memory or in a file.
             dockerfile: path of the Dockerfile within it.
             reference: `repository:tag` of the image to be made.
             labels: put into the image's configuration.
@@ -231,9 +233,10 @@ class ImageStore:
         Raises:
             InfrastructureFailure: a step failed; `found` holds the end of the build's log.
         """
-        with translated("build an image", where=reference):
+        opened = context.open("rb") if isinstance(context, Path) else io.BytesIO(context)
+        with translated("build an image", where=reference), opened as archive:
             events = self._client.build(
-                fileobj=io.BytesIO(context),
+                fileobj=archive,
                 custom_context=True,
                 dockerfile=dockerfile,
                 tag=reference,
@@ -338,6 +341,8 @@ class DockerEngine:
     @contextmanager
     def create(self, spec: SandboxSpec) -> Iterator[Sandbox]:
         """A created, not yet started container; leaving the block removes it."""
+        if spec.model_socket is not None:
+            require_only_a_socket(spec.model_socket)
         # The name is ours, so that an interrupt during the call leaves nothing that we cannot find.
         name = f"esac-ag-{opaque_id()}"
         sandbox = DockerSandbox(_Calls(self._client), spec, name)
@@ -434,7 +439,8 @@ class _Calls:
 
     def attach(self, container: str) -> OutputStream:
         with _calling("attach to it", container):
-            return _stream_of(self._client.attach_socket(container, {"stdout": 1, "stderr": 1, "stream": 1}))
+            attached = self._client.attach_socket(container, {"stdout": 1, "stderr": 1, "stream": 1})
+            return OutputStream(*_socket_of(attached))
 
     def start(self, container: str) -> None:
         with _calling("start it", container):
@@ -447,7 +453,18 @@ class _Calls:
             made = self._client.exec_create(
                 container, list(argv), environment=list(environment), workdir=working_dir
             )
-            return str(made["Id"]), _stream_of(self._client.exec_start(made["Id"], socket=True))
+            started = self._client.exec_start(made["Id"], socket=True)
+            return str(made["Id"]), OutputStream(*_socket_of(started))
+
+    def open(
+        self, container: str, argv: Sequence[str], working_dir: str | None, environment: Sequence[str]
+    ) -> tuple[str, DuplexStream]:
+        with _calling("speak with a command in it", container):
+            made = self._client.exec_create(
+                container, list(argv), stdin=True, environment=list(environment), workdir=working_dir
+            )
+            started = self._client.exec_start(made["Id"], socket=True)
+            return str(made["Id"]), DuplexStream(*_socket_of(started))
 
     def exit_code(self, command: str) -> int | None:
         with translated("inspect a command", where=f"command {command[:12]}"):
@@ -527,13 +544,18 @@ def _calling(what: str, container: str) -> AbstractContextManager[None]:
     return translated(what, where=f"container {container[:12]}")
 
 
-def _stream_of(raw: Any) -> OutputStream:  # noqa: ANN401  (private to the SDK)
-    """The stream behind the SDK's socket.
+def _socket_of(raw: Any) -> tuple[socket.socket, bytes, Callable[[], None]]:  # noqa: ANN401  (private to the SDK)
+    """The socket behind the SDK's one, what was read ahead of it, and how to close it.
 
-    The SDK reads from the bare socket; what HTTP had already read ahead of it would be lost.
+    The SDK reads from the bare socket; what HTTP had already read ahead of it would be lost. It also gives
+    a local socket's reading end only, which refuses to be written to.
     """
     answer = raw._response  # noqa: SLF001
-    sock = raw._sock  # noqa: SLF001
+    # With TLS, it is the socket already.
+    sock = getattr(raw, "_sock", raw)
     sock.setblocking(False)
-    head = bytes(answer.raw._fp.fp.peek())  # noqa: SLF001
-    return OutputStream(sock, head, answer.close)
+    try:
+        head = bytes(answer.raw._fp.fp.peek())  # noqa: SLF001
+    except ssl.SSLWantReadError:
+        head = b""
+    return sock, head, answer.close

@@ -17,9 +17,10 @@ from esac_ag.sandbox.contract import Sandbox, SandboxSpec
 from esac_ag.sandbox.memory_process import Program
 from esac_ag.sandbox.memory_programs import BUILTINS
 from esac_ag.sandbox.memory_sandbox import InMemorySandbox
+from esac_ag.sandbox.model_socket import require_only_a_socket
 
 OPERATIONS = ("create", "put", "start", "execute", "wait", "freeze", "get", "remove", "image_digest")
-"""What `fail_next` can be told to fail."""
+"""What `fail_next` can be told to fail; `execute` is `open`, too."""
 
 
 class InMemoryEngine:
@@ -54,6 +55,8 @@ class InMemoryEngine:
     @contextmanager
     def create(self, spec: SandboxSpec) -> Iterator[Sandbox]:
         """A created, not yet started sandbox; leaving the block removes it."""
+        if spec.model_socket is not None:
+            require_only_a_socket(spec.model_socket)
         self.digest_of(spec.image)
         self.check_fault("create")
         with self._lock:

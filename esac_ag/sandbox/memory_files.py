@@ -8,6 +8,7 @@ import posixpath
 import threading
 
 from esac_ag.sandbox.contract import SandboxSpec, ScratchMount, Volume
+from esac_ag.sandbox.model_socket import MOUNT_POINT
 from esac_ag.tree import Directory, FileTree, Link, Node, RegularFile
 
 _MAX_LINKS = 8
@@ -27,6 +28,9 @@ class FakeFiles:
         self._lock = threading.RLock()
         for mount in self._mounts:
             self._add_folders(mount.path)
+        if spec.model_socket is not None:
+            # Its socket is no file of a tree: see `FakeProcess.model_socket`.
+            self._add_folders(MOUNT_POINT)
 
     def read(self, path: str) -> bytes:
         """The bytes of a file.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import socket
 from collections.abc import Mapping
 
 from esac_ag.sandbox.memory_process import FakeProcess, Program, ProgramExit
+from esac_ag.sandbox.model_socket import RELAY_PROGRAM
 from esac_ag.sandbox.streams import CappedOutput
 
 _FOREVER_S = 1e9
@@ -27,6 +29,9 @@ def _echo(process: FakeProcess) -> ProgramExit:
 
 
 def _cat(process: FakeProcess) -> ProgramExit:
+    if len(process.argv) == 1:
+        for line in iter(process.read_line, b""):
+            process.write(line)
     for name in process.argv[1:]:
         process.write(process.files.read(process.path(name)))
     return 0
@@ -84,6 +89,20 @@ def _kill(process: FakeProcess) -> ProgramExit:
     return 0
 
 
+def _relay(process: FakeProcess) -> ProgramExit:
+    """The guest's relay as its starter hears it; programs connect to the socket by themselves."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.connect(str(process.model_socket or "/nonexistent"))
+    except OSError as error:
+        process.write(f"unreachable: {error.strerror or error}\n")
+        return 1
+    process.write("ready\n")
+    while process.read_line():
+        pass
+    return 0
+
+
 def _shell(process: FakeProcess) -> ProgramExit:
     """`sh -c` with `;`, `&&`, a trailing `&`, `>`, `>>`, `exit N`, and quotes; no variables, no pipes."""
     code = 0
@@ -131,4 +150,5 @@ BUILTINS: Mapping[str, Program] = {
     "printenv": _printenv,
     "kill": _kill,
     "sh -c": _shell,
+    " ".join(RELAY_PROGRAM): _relay,
 }

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Protocol, assert_never
 
 from esac_ag.archive import ExportedTree, TreeLimits, pack, shown, unpack
 from esac_ag.clock import Deadline, monotonic_s
 from esac_ag.errors import SandboxLost
-from esac_ag.sandbox.contract import CommandResult, ExitState, OutputSink, SandboxSpec, Termination
+from esac_ag.sandbox.contract import CommandResult, Dialogue, ExitState, OutputSink, SandboxSpec, Termination
+from esac_ag.sandbox.dialogue import LineDialogue, Peer
+from esac_ag.sandbox.memory_dialogue import InMemoryWire
 from esac_ag.sandbox.memory_files import FakeFiles
-from esac_ag.sandbox.memory_process import FakeProcess, Program, Stopped, StopReason, Switches
+from esac_ag.sandbox.memory_process import FakeProcess, Program, Stopped, StopReason, Switches, no_input
+from esac_ag.sandbox.model_socket import SOCKET_NAME
 from esac_ag.sandbox.options import environment_of, require_volume
 from esac_ag.sandbox.streams import CappedOutput
 from esac_ag.tree import FileTree
@@ -107,6 +113,45 @@ class InMemorySandbox:
             duration_s=monotonic_s() - began_s,
         )
 
+    @contextmanager
+    def open(
+        self,
+        argv: Sequence[str],
+        *,
+        working_dir: str | None = None,
+        environment: Sequence[tuple[str, str]] = (),
+    ) -> Iterator[Dialogue]:
+        """Run a command in a thread of its own and speak with it."""
+        self._host.check_fault("execute")
+        if not self._runs() or self._switches.frozen.is_set():
+            raise self._lost("No command can be spoken to in it.", "it does not run")
+        wire = InMemoryWire(self._switches)
+        process = replace(
+            self._process(argv, Deadline.after_s(_FOREVER_S), wire.output, working_dir, environment),
+            errors=wire.errors,
+            next_line=wire.next_line,
+        )
+        threading.Thread(target=self._run_spoken_to, args=(process, wire), daemon=True).start()
+        peer = Peer(has_ended=wire.has_ended, require_unharmed=self._require_unharmed, freeze=self.freeze)
+        dialogue = LineDialogue(wire, peer, f"{argv[0]} in container {self._id[-12:]}")
+        try:
+            yield dialogue
+        finally:
+            dialogue.close()
+
+    def _run_spoken_to(self, process: FakeProcess, wire: InMemoryWire) -> None:
+        try:
+            termination, _ = self._run(process, self._host.program(process.argv) or _missing)
+            if termination is Termination.CONTAINER_ENDED:
+                self._end(0)
+        finally:
+            wire.end()
+
+    def _require_unharmed(self) -> None:
+        self._raise_if_killed()
+        if self._removed:
+            raise self._lost("It was removed.", "somebody else removed it")
+
     def wait(self, deadline: Deadline, *, sink: OutputSink | None = None) -> ExitState:
         """Wait for the first process; when the deadline passes, freeze the container."""
         self._host.check_fault("wait")
@@ -194,8 +239,11 @@ class InMemorySandbox:
             deadline=deadline,
             memory_bytes=self.spec.memory_mib * _MIB,
             output=output,
+            errors=output,
+            next_line=no_input,
             switches=self._switches,
             programs=self._host.program,
+            model_socket=Path(folder, SOCKET_NAME) if (folder := self.spec.model_socket) else None,
         )
 
     def _run(self, process: FakeProcess, program: Program) -> tuple[Termination, int | None]:

@@ -1,4 +1,4 @@
-"""Following the output of a process: demultiplexing, caps, deadlines, and streams that never end.
+"""Attached streams of a process: demultiplexing, caps, deadlines, and streams that never end.
 
 The engine sends frames of an 8-byte header (stream, three zeros, big-endian length) and a payload.
 """
@@ -11,7 +11,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from esac_ag.clock import Deadline, monotonic_s, sleep_s
 from esac_ag.sandbox.contract import OutputSink
@@ -20,6 +20,7 @@ _Answer = TypeVar("_Answer")
 
 _HEADER_BYTES = 8
 _CHUNK_BYTES = 256 * 1024
+_READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 
 FIRST_ANSWER_S = 0.002
 """Between the end of a stream and the engine's note that its process ended."""
@@ -30,6 +31,9 @@ LAST_QUESTION_S = 5.0
 GRACE_S = 0.1
 """After the end of a process whose stream stays open: silence that means all has arrived."""
 MAX_GRACE_S = 1.0
+
+STANDARD_OUTPUT = 1
+STANDARD_ERROR = 2
 
 
 class StreamEnd(StrEnum):
@@ -47,20 +51,26 @@ class Frames:
 
     def __init__(self) -> None:
         self._header = bytearray()
+        self._number = 0
         self._left = 0
 
     def payloads(self, data: bytes) -> Iterator[memoryview]:
         """The payloads, or pieces of them, within the next bytes of the stream."""
+        return (piece for _, piece in self.pieces(data))
+
+    def pieces(self, data: bytes) -> Iterator[tuple[int, memoryview]]:
+        """The same, each with the number of its stream: `STANDARD_OUTPUT` or `STANDARD_ERROR`."""
         view = memoryview(data)
         while view:
             if self._left:
-                yield view[: self._left]
+                yield self._number, view[: self._left]
                 taken = min(self._left, len(view))
                 self._left -= taken
             else:
                 taken = min(_HEADER_BYTES - len(self._header), len(view))
                 self._header += view[:taken]
                 if len(self._header) == _HEADER_BYTES:
+                    self._number = self._header[0]
                     self._left = int.from_bytes(self._header[4:], "big")
                     self._header.clear()
             view = view[taken:]
@@ -94,6 +104,13 @@ class CappedOutput:
         return b"".join(self._kept)
 
 
+class Readable(Protocol):
+    """Where output comes from."""
+
+    def read(self, wait_s: float) -> bytes | None:
+        """The next bytes, empty at the end, None when nothing came in time."""
+
+
 class OutputStream:
     """The reading end of an attached stream."""
 
@@ -103,7 +120,7 @@ class OutputStream:
         self._head = head
         self._close = close
         self._poll = select.poll()
-        self._poll.register(sock, select.POLLIN | select.POLLHUP | select.POLLERR)
+        self._poll.register(sock, _READABLE)
 
     def read(self, wait_s: float) -> bytes | None:
         """The next bytes, empty at the end, None when nothing came in time."""
@@ -129,6 +146,35 @@ class OutputStream:
             self._close()
 
 
+class DuplexStream(OutputStream):
+    """An attached stream that takes input, too."""
+
+    def __init__(self, sock: socket.socket, head: bytes, close: Callable[[], None]) -> None:
+        super().__init__(sock, head, close)
+        self._is_open = True
+
+    def write(self, data: memoryview) -> int:
+        """How many of the first bytes were taken at once; 0 too when the other side takes no more.
+
+        What was not taken is offered again, unchanged: TLS may have begun on it.
+        """
+        try:
+            return self._socket.send(data[:_CHUNK_BYTES])
+        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            return 0
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
+            self._is_open = False
+            return 0
+
+    def read_or_write(self, wait_s: float) -> bytes | None:
+        """As `read`, but waits no longer than until input can be taken."""
+        self._poll.modify(self._socket, _READABLE | select.POLLOUT if self._is_open else _READABLE)
+        try:
+            return self.read(wait_s)
+        finally:
+            self._poll.modify(self._socket, _READABLE)
+
+
 def follow(
     stream: OutputStream, output: CappedOutput, deadline: Deadline, has_ended: Callable[[], bool]
 ) -> StreamEnd:
@@ -141,20 +187,47 @@ def follow(
         has_ended: asks the engine; called ever more rarely.
     """
     frames = Frames()
-    began_s = monotonic_s()
-    question = Deadline.after_s(FIRST_QUESTION_S)
+
+    def take(data: bytes) -> None:
+        for piece in frames.payloads(data):
+            output.add(piece)
+
+    questions = Questions(has_ended)
     while not deadline.has_passed():
-        data = stream.read(min(question.remaining_s(), deadline.remaining_s()))
+        data = stream.read(min(questions.pause_s(), deadline.remaining_s()))
         if data == b"":
             return StreamEnd.CLOSED
-        for piece in frames.payloads(data or b""):
-            output.add(piece)
-        if question.has_passed():
-            if has_ended():
-                return _drain(stream, frames, output)
-            elapsed_s = monotonic_s() - began_s
-            question = Deadline.after_s(min(max(elapsed_s / 10, FIRST_QUESTION_S), LAST_QUESTION_S))
+        take(data or b"")
+        if questions.answer():
+            return drain(stream, take)
     return StreamEnd.TIMED_OUT
+
+
+class Questions:
+    """Asks the engine whether a process has ended, ever more rarely as time goes by.
+
+    Args:
+        has_ended: the question.
+    """
+
+    def __init__(self, has_ended: Callable[[], bool]) -> None:
+        self._has_ended = has_ended
+        self._began_s = monotonic_s()
+        self._next = Deadline.after_s(FIRST_QUESTION_S)
+
+    def pause_s(self) -> float:
+        """Time until the next question is due."""
+        return self._next.remaining_s()
+
+    def answer(self) -> bool:
+        """Whether the process has ended; False, without a question, as long as none is due."""
+        if not self._next.has_passed():
+            return False
+        if self._has_ended():
+            return True
+        elapsed_s = monotonic_s() - self._began_s
+        self._next = Deadline.after_s(min(max(elapsed_s / 10, FIRST_QUESTION_S), LAST_QUESTION_S))
+        return False
 
 
 def poll_until(deadline: Deadline, question: Callable[[], _Answer | None]) -> _Answer | None:
@@ -166,7 +239,7 @@ def poll_until(deadline: Deadline, question: Callable[[], _Answer | None]) -> _A
     return answer
 
 
-def _drain(stream: OutputStream, frames: Frames, output: CappedOutput) -> StreamEnd:
+def drain(stream: Readable, take: Callable[[bytes], None]) -> StreamEnd:
     """What the ended process wrote last may still be under way; what others write is not waited for."""
     end = Deadline.after_s(MAX_GRACE_S)
     while not end.has_passed():
@@ -175,6 +248,5 @@ def _drain(stream: OutputStream, frames: Frames, output: CappedOutput) -> Stream
             return StreamEnd.CLOSED
         if data is None:
             break
-        for piece in frames.payloads(data):
-            output.add(piece)
+        take(data)
     return StreamEnd.HELD_OPEN

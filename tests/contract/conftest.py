@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from esac_ag.agents.world_session import SERVER_ARGV
 from esac_ag.sandbox.contract import Engine, SandboxSpec
 from esac_ag.sandbox.docker import DockerEngine
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program
 from tests.builders_sandbox import MIB, a_spec
+from tests.builders_world_server import world_program
 
 HOG = ("python3", "-c", "x = b'x' * (1 << 30)")
 BAD_TEXT = ("python3", "-c", r"import sys; sys.stdout.buffer.write(b'\xff\xc3(\x00')")
@@ -54,6 +56,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     """The in-memory engine and the real one, in turn."""
     if request.param == "memory":
         programs: dict[tuple[str, ...], Program] = {HOG: _hog, BAD_TEXT: _bad_text, OBEDIENT: _obedient}
+        programs[SERVER_ARGV] = world_program
         fake = InMemoryEngine(programs, images={"any:1": "sha256:" + "0" * 64}, workspace="contract")
         return Bench(fake, "any:1", "contract", fake.kill)
     engine: DockerEngine = request.getfixturevalue("docker_engine")
