@@ -21,7 +21,7 @@ _START_LIMIT_S = 30.0
 
 
 def a_runner(folder: Path, *, base: Mapping[str, object] | None = None) -> Path:
-    """A `runner/` folder with the shipped images and one guest program.
+    """A `runner/` folder with the shipped images and a guest program for each of them.
 
     Args:
         folder: where to make it.
@@ -31,6 +31,8 @@ def a_runner(folder: Path, *, base: Mapping[str, object] | None = None) -> Path:
     (folder / "guest").mkdir()
     (folder / "guest" / "hello.py").write_text("#!/usr/bin/env python3\nprint('hello')\n")
     (folder / "guest" / "notes.txt").write_text("plain\n")
+    (folder / "guest" / "agent").mkdir()
+    (folder / "guest" / "agent" / "tool.py").write_text("print('a tool')\n")
     path = folder / "images" / "base.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **(base or {})}))
     return folder

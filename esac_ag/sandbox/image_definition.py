@@ -1,4 +1,6 @@
-"""What defines the images: the files of `runner/images/` and `runner/guest/`, as digests and build contexts.
+"""What defines the images, as digests and contexts: `runner/images/`, `runner/guest/`, the suite's world.
+
+The agent image holds `runner/guest/agent/` and the world, the grader image the rest of `runner/guest/`.
 
 Contexts are archives held in memory in which nothing depends on the checkout: paths are sorted, owners are
 root, modes follow from the content, and all times are the definition's epoch. The same files therefore give
@@ -13,7 +15,7 @@ import tarfile
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, assert_never
 
 from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
@@ -24,8 +26,13 @@ from esac_ag.record import Record
 MOUNT_POINTS = ("agent", "grade", "subject")
 """Folders at the root that volumes are mounted on."""
 
-GUEST_FOLDER = "esac"
-"""Where the grader image holds the guest programs."""
+AGENT_GUESTS = "agent/"
+"""The part of `runner/guest/` that enters the agent image; all else enters the grader image."""
+
+WORLD_PACKAGE = "esac_world"
+"""Name of the suite's world beside the agent image's guest programs."""
+
+_WORLD_FOLDER = Path(__file__).parents[1] / "suite" / "world"
 
 _PINNED = re.compile(r"(?P<name>[^@\s]+)@(?P<digest>sha256:[0-9a-f]{64})")
 _TAG = re.compile(r":[\w][\w.-]{0,127}$")
@@ -37,6 +44,12 @@ class ImageKind(StrEnum):
     BASE = "base"
     AGENT = "agent"
     GRADER = "grader"
+    COMMAND_AGENT = "command-agent"
+    """The agent image with one command-line agent in it (`agent_images.py`)."""
+
+
+GUEST_FOLDERS = {ImageKind.AGENT: "opt/esac", ImageKind.GRADER: "esac"}
+"""Where the images hold their guest programs."""
 
 
 class BaseDefinition(Record):
@@ -59,7 +72,9 @@ class ImageDefinition(Record):
     images: dict[str, bytes]
     """Files of `runner/images/` by POSIX path."""
     guest: dict[str, bytes]
-    """Files of `runner/guest/` by POSIX path; they enter the grader image only."""
+    """Files of `runner/guest/` by POSIX path."""
+    world: dict[str, bytes]
+    """Files of `esac_ag/suite/world/` by POSIX path."""
 
     def base_digest(self, requested: str) -> str:
         """Digest of what the base image is made from: 64 hexadecimal digits."""
@@ -71,8 +86,29 @@ class ImageDefinition(Record):
         """Digest of what a layer image is made from, the base's content aside: 64 hexadecimal digits."""
         others = {f"{other.value}.Dockerfile" for other in ImageKind if other is not kind}
         images = {path: data for path, data in self.images.items() if path not in others}
-        guest = self.guest if kind is ImageKind.GRADER else {}
-        return sha256_of({"images": _digests(images), "guest": _digests(guest)})
+        if kind is ImageKind.COMMAND_AGENT:
+            # All else is in the agent image that it stands on.
+            images = {path: images[path] for path in (f"{kind.value}.Dockerfile",)}
+        return sha256_of({"images": _digests(images), "guest": _digests(self.guests_of(kind))})
+
+    def guests_of(self, kind: ImageKind) -> dict[str, bytes]:
+        """What an image holds of ours, by POSIX path below its guest folder."""
+        match kind:
+            case ImageKind.BASE:
+                return {}
+            case ImageKind.COMMAND_AGENT:
+                return {}
+            case ImageKind.AGENT:
+                own = {
+                    path[len(AGENT_GUESTS) :]: data
+                    for path, data in self.guest.items()
+                    if path.startswith(AGENT_GUESTS)
+                }
+                return own | {f"{WORLD_PACKAGE}/{path}": data for path, data in self.world.items()}
+            case ImageKind.GRADER:
+                return {path: data for path, data in self.guest.items() if not path.startswith(AGENT_GUESTS)}
+            case _:
+                assert_never(kind)
 
     def reference(self, kind: ImageKind) -> str:
         """`repository:tag` of the agent or grader image."""
@@ -82,8 +118,7 @@ class ImageDefinition(Record):
         """Build context of the agent or grader image."""
         prefix = "rootfs/"
         files = {path[len(prefix) :]: data for path, data in self.images.items() if path.startswith(prefix)}
-        if kind is ImageKind.GRADER:
-            files |= {f"{GUEST_FOLDER}/{path}": data for path, data in self.guest.items()}
+        files |= {f"{GUEST_FOLDERS[kind]}/{path}": data for path, data in self.guests_of(kind).items()}
         overlay = archive_of(files, self.base.epoch_s, folders=MOUNT_POINTS)
         dockerfile = self.images[f"{kind.value}.Dockerfile"]
         return archive_of({"Dockerfile": dockerfile, "overlay.tar": overlay}, self.base.epoch_s)
@@ -95,11 +130,12 @@ class ImageDefinition(Record):
         return archive_of(files, self.base.epoch_s)
 
 
-def read_definition(runner_dir: Path) -> ImageDefinition:
+def read_definition(runner_dir: Path, world_dir: Path = _WORLD_FOLDER) -> ImageDefinition:
     """Read the definition of the images.
 
     Args:
         runner_dir: the workspace's `runner/` folder.
+        world_dir: the world's package; the harness's own unless a test brings another.
 
     Raises:
         InputRefused: a file is missing or `base.json` is wrong.
@@ -122,7 +158,9 @@ def read_definition(runner_dir: Path) -> ImageDefinition:
             where=str(runner_dir / "images" / "base.json"),
             found="; ".join(f"{'/'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()),
         ) from error
-    return ImageDefinition(base=base, images=images, guest=_files_below(runner_dir / "guest"))
+    return ImageDefinition(
+        base=base, images=images, guest=_files_below(runner_dir / "guest"), world=_files_below(world_dir)
+    )
 
 
 def without_tag(reference: str) -> str:
@@ -176,12 +214,12 @@ def _files_below(folder: Path) -> dict[str, bytes]:
     if not folder.is_dir():
         return {}
     return {
-        path.relative_to(folder).as_posix(): _with_lf(path.read_bytes())
+        path.relative_to(folder).as_posix(): with_lf(path.read_bytes())
         for path in sorted(folder.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
 
 
-def _with_lf(data: bytes) -> bytes:
+def with_lf(data: bytes) -> bytes:
     """Line ends as Linux has them, whatever the checkout's platform."""
     return data.replace(b"\r\n", b"\n") if hash_rule(data) is HashRule.TEXT_LF else data

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,13 @@ from pydantic import ValidationError
 from esac_ag.canonical import canonical_json, sha256_of
 from esac_ag.errors import InfrastructureFailure
 from esac_ag.record import Record
+from esac_ag.sandbox.agent_files import read_agent
+from esac_ag.sandbox.agent_images import (
+    AGENT_LABEL,
+    AgentWork,
+    agent_image_references,
+    ensure_agent_image,
+)
 from esac_ag.sandbox.contract import Engine
 from esac_ag.sandbox.image_base import (
     BASE_LABEL,
@@ -68,6 +76,8 @@ class OurImage(Record):
     made_from: BaseSource
     packages: tuple[str, ...]
     """`name=version` of all that is in it; empty for a base, whose images tell."""
+    command_agent: str | None = None
+    """Name and version of the command-line agent in it."""
 
 
 class ImageReport(Record):
@@ -91,38 +101,58 @@ def grader_reference(runner_dir: Path) -> str:
 
 
 def build_images(
-    store: ImageStore, engine: Engine, runner_dir: Path, *, base: str | None = None, progress: Progress
+    store: ImageStore,
+    engine: Engine,
+    runner_dir: Path,
+    *,
+    base: str | None = None,
+    agents: Sequence[str] = (),
+    progress: Progress,
 ) -> ImageReport:
-    """Build what is missing or changed of base, agent and grader image.
+    """Build what is missing or changed of base, agent and grader image, and of images of command-line agents.
 
     Args:
         store: the engine's images.
         engine: makes the container in which a new base's packages are listed.
         runner_dir: the workspace's `runner/` folder.
         base: `name@sha256:...` or `debian-packages`; None for the definition's choice.
+        agents: names of command-line agents (`runner/agents/`).
         progress: told each step that takes time.
 
     Returns:
-        The agent and the grader image.
+        The agent and the grader image, and then the agents' in the order of their names.
 
     Raises:
-        InputRefused: the definition is wrong.
-        UsageError: the base is not pinned by digest.
-        ImageMissing: the base cannot be had.
+        InputRefused: the definition, or an agent's, is wrong.
+        SubstitutionRefused: an agent's package is not the pinned one.
+        UsageError: the base is not pinned by digest, or there is no such agent.
+        ImageMissing: the base, or an agent's package, cannot be had.
         InfrastructureFailure: a build failed.
     """
     definition = read_definition(runner_dir)
+    known_agents = [read_agent(runner_dir, name) for name in dict.fromkeys(agents)]
     # Two commands that need the same images at once: the second waits and finds them.
     with FileLock(Path(tempfile.gettempdir()) / f"esac-ag-images-{os.getuid()}.lock"):
         below = ensure_base(store, definition, base, progress)
         work = _Work(store, engine, definition, progress)
-        return ImageReport(images=tuple(_ensure_layer(work, kind, below) for kind in LAYER_KINDS))
+        images = [_ensure_layer(work, kind, below) for kind in LAYER_KINDS]
+        agent_image = next(image for image in images if image.kind is ImageKind.AGENT)
+        agent_work = AgentWork(store, engine, definition, runner_dir, progress)
+        for agent in known_agents:
+            facts, is_new = ensure_agent_image(
+                agent_work, agent, store.require(agent_image.reference), agent_image.packages
+            )
+            images.append(
+                _known(facts, ImageState.BUILT if is_new else ImageState.UNCHANGED, facts.repo_tags[0])
+            )
+        return ImageReport(images=tuple(images))
 
 
 def list_images(store: ImageStore, runner_dir: Path) -> ImageReport:
     """All images of ours that the engine has, current ones first."""
     definition = read_definition(runner_dir)
     wanted = {definition.reference(kind) for kind in LAYER_KINDS}
+    wanted.update(agent_image_references(definition, runner_dir).values())
     found = store.list(KIND_LABEL)
     tops = [facts for facts in found if not wanted.isdisjoint(facts.repo_tags)]
     bases = {record.digest for facts in tops if (record := _base_of(facts))}
@@ -161,13 +191,17 @@ def _ensure_layer(work: _Work, kind: ImageKind, below: ImageFacts) -> OurImage:
     }
     context = work.definition.layer_context(kind)
     made = work.store.build(context, "Dockerfile", reference, labels, {"BASE": below.id})
-    known = _described(made, ImageState.BUILT)
+    return _known(made, ImageState.BUILT, reference)
+
+
+def _known(facts: ImageFacts, state: ImageState, reference: str) -> OurImage:
+    known = _described(facts, state)
     if known is None:
         raise InfrastructureFailure(
             "The engine lost the labels of an image that it built.",
             where=reference,
-            expected=", ".join(labels),
-            found=", ".join(made.labels),
+            expected=f"{KIND_LABEL}, {INPUTS_LABEL}, {BASE_LABEL}",
+            found=", ".join(facts.labels),
         )
     return known.model_copy(update={"reference": reference})
 
@@ -199,4 +233,5 @@ def _described(facts: ImageFacts, state: ImageState) -> OurImage | None:
         state=state,
         made_from=source,
         packages=record.packages if record else (),
+        command_agent=facts.labels.get(AGENT_LABEL),
     )

@@ -116,10 +116,8 @@ def test_nothing_but_tmp_is_writable_for_everybody(
     assert _inside(docker_engine, report.of(kind).reference, *argv) == "/tmp\n"
 
 
-def test_the_grader_image_holds_the_guests_and_the_agent_image_none(
-    docker_engine: DockerEngine, report: ImageReport
-) -> None:
-    """Guest programs are root's and read-only; the agent's image has no trace of them."""
+def test_each_image_holds_its_own_guests(docker_engine: DockerEngine, report: ImageReport) -> None:
+    """Guest programs are root's and read-only; the agent's image has no trace of what judges."""
     listing = ("find", "/esac", "-printf", "%p %u %m\n")
     grader = _inside(docker_engine, report.of(ImageKind.GRADER).reference, *listing)
     assert sorted(grader.splitlines()) == [
@@ -128,7 +126,27 @@ def test_the_grader_image_holds_the_guests_and_the_agent_image_none(
         "/esac/notes.txt root 644",
     ]
     named = ("find", "/", "-xdev", "(", "-name", "esac*", "-o", "-name", "prepare.sh", ")")
-    assert _inside(docker_engine, report.of(ImageKind.AGENT).reference, *named) == ""
+    agent = _inside(docker_engine, report.of(ImageKind.AGENT).reference, *named)
+    assert sorted(agent.splitlines()) == ["/opt/esac", "/opt/esac/esac_world"]
+    modes = _inside(
+        docker_engine, report.of(ImageKind.AGENT).reference, "find", "/opt/esac", "-printf", "%u %m %TY\n"
+    )
+    assert set(modes.splitlines()) == {"root 755 2025", "root 644 2025"}
+
+
+def test_what_the_agent_image_holds_of_ours_is_compiled(
+    docker_engine: DockerEngine, report: ImageReport
+) -> None:
+    """Each module has byte code that is never checked against it."""
+    script = (
+        "import pathlib\n"
+        "root = pathlib.Path('/opt/esac')\n"
+        "codes = [*root.rglob('*.pyc')]\n"
+        "flags = {int.from_bytes(p.read_bytes()[4:8], 'little') for p in codes}\n"
+        "print(len(codes) == len([*root.rglob('*.py')]), flags)\n"
+    )
+    found = _inside(docker_engine, report.of(ImageKind.AGENT).reference, "python3", "-B", "-c", script)
+    assert found == "True {1}\n"
 
 
 @pytest.mark.parametrize("kind", [ImageKind.AGENT, ImageKind.GRADER])

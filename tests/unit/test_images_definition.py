@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -13,7 +14,10 @@ import pytest
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.sandbox.image_definition import ImageKind, archive_of, read_definition, without_tag
 from esac_ag.sandbox.images import agent_reference, grader_reference
+from esac_ag.suite import world
 from tests.builders_images import RUNNER, a_runner, unpinned_digest
+
+WORLD = Path(world.__file__).parent
 
 
 def _members(context: bytes) -> dict[str, tarfile.TarInfo]:
@@ -50,12 +54,34 @@ def test_contexts_follow_from_content_alone(tmp_path: Path) -> None:
 
 
 def test_a_changed_guest_program_renames_the_grader_image_only(tmp_path: Path) -> None:
-    """The agent image holds no guest program, so it has no reason to change."""
+    """The agent image holds none of the grader's programs, so it has no reason to change."""
     runner = a_runner(tmp_path / "a")
     agent, grader = agent_reference(runner), grader_reference(runner)
     (runner / "guest" / "hello.py").write_text("print('changed')\n")
     assert agent_reference(runner) == agent
     assert grader_reference(runner) != grader
+
+
+def test_a_changed_guest_program_of_the_agent_renames_the_agent_image_only(tmp_path: Path) -> None:
+    """The grader image holds none of the agent's programs."""
+    runner = a_runner(tmp_path / "a")
+    agent, grader = agent_reference(runner), grader_reference(runner)
+    (runner / "guest" / "agent" / "tool.py").write_text("print('changed')\n")
+    assert agent_reference(runner) != agent
+    assert grader_reference(runner) == grader
+
+
+def test_a_changed_world_renames_the_agent_image_only(tmp_path: Path) -> None:
+    """Two runs under one image name met the same mock environment."""
+    runner, changed = a_runner(tmp_path / "a"), tmp_path / "world"
+    shutil.copytree(WORLD, changed, ignore=shutil.ignore_patterns("__pycache__"))
+    same = read_definition(runner, changed)
+    assert same.digest(ImageKind.AGENT) == read_definition(runner).digest(ImageKind.AGENT)
+    with (changed / "machine.py").open("a") as file:
+        file.write("# another world\n")
+    other = read_definition(runner, changed)
+    assert other.reference(ImageKind.AGENT) != same.reference(ImageKind.AGENT)
+    assert other.reference(ImageKind.GRADER) == same.reference(ImageKind.GRADER)
 
 
 @pytest.mark.parametrize("changed", ["prepare.sh", "base.json", "agent.Dockerfile", "rootfs/etc/passwd"])
@@ -77,11 +103,13 @@ def test_byte_code_of_guests_is_no_input(tmp_path: Path) -> None:
     assert grader_reference(runner) == before
 
 
-def test_the_agent_context_holds_no_guest_program(tmp_path: Path) -> None:
-    """What judges is never in the image of what is judged."""
+def test_each_context_holds_its_own_guest_programs(tmp_path: Path) -> None:
+    """What judges is never in the image of what is judged, and the world is whole."""
     definition = read_definition(a_runner(tmp_path / "a"))
     agent, grader = (_members(definition.layer_context(kind)) for kind in (ImageKind.AGENT, ImageKind.GRADER))
     assert set(grader) - set(agent) == {"esac", "esac/hello.py", "esac/notes.txt"}
+    world = {f"opt/esac/esac_world/{path.name}" for path in WORLD.glob("*.py")}
+    assert set(agent) - set(grader) == {"opt", "opt/esac", "opt/esac/tool.py", "opt/esac/esac_world", *world}
 
 
 def test_members_belong_to_root_and_only_programs_are_executable(tmp_path: Path) -> None:
