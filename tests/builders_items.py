@@ -23,6 +23,7 @@ __all__ = [
     "play",
     "public",
     "token_level",
+    "whole_digest",
 ]
 
 
@@ -61,6 +62,19 @@ def content(instance: Instance) -> str:
 def content_digest(instance: Instance) -> str:
     """SHA-256 of an instance's content."""
     return hashlib.sha256(content(instance).encode()).hexdigest()
+
+
+def whole_digest(instance: Instance) -> str:
+    """SHA-256 of all that an instance holds."""
+    whole = [
+        content(instance),
+        instance.item_id,
+        [tool.model_dump(mode="json") for tool in instance.tools],
+        dict(instance.files),
+        [[test.id, test.source, test.weight] for test in instance.hidden_tests],
+        dict(instance.questions),
+    ]
+    return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
 
 
 def action_level(item: Item, trace: Trace) -> int:

@@ -69,6 +69,8 @@ class Turn(Record):
 
     role: Annotated[str, Field(pattern=r"^(user|assistant)$")]
     text: str
+    after_calls: Annotated[int, Field(ge=0)] | None = None
+    """How many tool calls were made before it; null in traces that do not tell."""
 
 
 class Tokens(Record):
@@ -211,22 +213,43 @@ class Shortcut:
 
 
 class Item(Protocol):
-    """One item of the suite."""
+    """One item of the suite; nothing of it can be set once it is made."""
 
-    id: str
-    category: Category
-    title: str
-    measures: str
-    """What it measures, in one sentence."""
-    weight: float
-    turns: int
-    """Cap on tool-call turns, 10 to 15 at most."""
-    output_tokens: int
-    """Cap per model call."""
-    efficiency: Efficiency | None
-    """None for items that are not eligible."""
-    rubric: tuple[RubricCriterion, ...]
-    """Empty for deterministic items."""
+    @property
+    def id(self) -> str:
+        """Its name in the bank."""
+
+    @property
+    def category(self) -> Category:
+        """The constitution's category."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in reports."""
+
+    @property
+    def measures(self) -> str:
+        """What it measures, in one sentence."""
+
+    @property
+    def weight(self) -> float:
+        """Its share of the category, against the other items'."""
+
+    @property
+    def turns(self) -> int:
+        """Cap on tool-call turns, 10 to 15 at most."""
+
+    @property
+    def output_tokens(self) -> int:
+        """Cap per model call."""
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """Its own scale; none for items that are not eligible."""
+
+    @property
+    def rubric(self) -> tuple[RubricCriterion, ...]:
+        """Empty for deterministic items."""
 
     def generate(self, seeds: Seeds) -> Instance:
         """The instance of a seed: a pure function, the same bytes on every platform."""

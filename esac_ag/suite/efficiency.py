@@ -17,14 +17,13 @@ from esac_ag.errors import HarnessError
 from esac_ag.record import Record, Sha256
 from esac_ag.suite.constitution import ACTION_POINTS, TOKEN_POINTS, TOLERANCE
 from esac_ag.suite.contract import ActionRule, Efficiency, Envelope, Fraction, Tokens, ToolCall
+from esac_ag.suite.rework import NO_EFFECT, Effect
 
 BEST_LEVEL: Final = 6
 WORST_LEVEL: Final = 1
 
 Count = Annotated[int, Field(ge=0)]
 Level = Annotated[int, Field(ge=WORST_LEVEL, le=BEST_LEVEL)]
-ChangedPaths = Callable[[ToolCall], Collection[str]]
-"""Names of the parts of the state that a call changed; how fine they are is the item's choice."""
 
 
 class ActionFacts(Record):
@@ -100,21 +99,22 @@ class Modifier(Record):
 def action_facts(
     calls: Sequence[ToolCall],
     goal_index: int | None = None,
-    changed_paths: ChangedPaths | None = None,
+    effects: Sequence[Effect] = (),
 ) -> ActionFacts:
     """Count a call log.
 
     - redundant: an identical call was made earlier, no call between the two changed the state, and this one
       changed nothing and told nothing new (the same reply).
-    - rework: a state change that leads back to a state that the run had already left (it undoes), or that
-      changes a part which an earlier call changed (it overwrites; only when `changed_paths` is given).
+    - rework: a state change that leads back to a state that the run had already left, or takes back exactly
+      what an earlier call added (it undoes), or takes away a value that an earlier call wrote (it
+      overwrites). All but the first only when `effects` says what each call did.
     - after goal: calls after the one with index `goal_index`; -1 when the initial state was the goal.
     - rejected: calls that got an error reply.
     """
     return ActionFacts(
         calls=len(calls),
         redundant=_redundant(calls),
-        rework=_rework(calls, changed_paths),
+        rework=_rework(calls, effects or [NO_EFFECT] * len(calls)),
         after_goal=0 if goal_index is None else sum(call.index > goal_index for call in calls),
         rejected=sum(not call.ok for call in calls),
     )
@@ -233,17 +233,16 @@ def _redundant(calls: Sequence[ToolCall]) -> int:
     return found
 
 
-def _rework(calls: Sequence[ToolCall], changed_paths: ChangedPaths | None) -> int:
+def _rework(calls: Sequence[ToolCall], effects: Sequence[Effect]) -> int:
     found = 0
     left: set[str] = set()
-    touched: set[str] = set()
-    for call in calls:
+    earlier: list[Effect] = []
+    for call, effect in zip(calls, effects, strict=True):
         if not call.changed_state:
             continue
         left.add(call.state_before)
-        paths = set(changed_paths(call)) if changed_paths else set()
-        found += call.state_after in left or not touched.isdisjoint(paths)
-        touched |= paths
+        found += call.state_after in left or any(effect.reworks(other) for other in earlier)
+        earlier.append(effect)
     return found
 
 

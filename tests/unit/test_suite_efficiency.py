@@ -19,6 +19,7 @@ from esac_ag.suite.efficiency import (
     run_levels,
     total_tokens,
 )
+from esac_ag.suite.rework import Effect
 from tests.builders_suite import SCALE, a_call, a_digest, facts
 
 ENVELOPE = Envelope(levels=(2, 3, 4, 6, 8))
@@ -94,21 +95,18 @@ def test_going_back_to_a_state_that_was_left_is_rework() -> None:
     assert action_facts(calls) == facts(3, rework=1)
 
 
-def test_changing_a_part_that_was_changed_before_is_rework_where_parts_are_known() -> None:
-    """Digests alone cannot tell an overwrite; the parts that a call changed can."""
+def test_taking_away_what_an_earlier_call_wrote_is_rework_where_effects_are_known() -> None:
+    """Digests alone cannot tell an overwrite; what each call did can."""
     calls = [
         a_call(0, "write", {"path": "/a"}, after="s1"),
         a_call(1, "write", {"path": "/b"}, before="s1", after="s2"),
         a_call(2, "write", {"path": "/a"}, before="s2", after="s3"),
         a_call(3, "read", {"path": "/a"}, before="s3"),
     ]
-
-    def changed(call: ToolCall) -> list[str]:
-        assert isinstance(call.arguments, dict)
-        return [str(call.arguments["path"])]
-
+    one, other = frozenset({"/a"}), frozenset({"/b"})
+    did = [Effect(written=one), Effect(written=other), Effect(written=one, lost=one), Effect()]
     assert action_facts(calls).rework == 0
-    assert action_facts(calls, changed_paths=changed).rework == 1
+    assert action_facts(calls, effects=did).rework == 1
 
 
 def test_calls_after_the_goal_are_counted_from_the_call_that_reached_it() -> None:

@@ -256,6 +256,19 @@ def _guess_aloud(instance: Instance) -> Policy:
     return policy
 
 
+def _act_then_ask(instance: Instance) -> Policy:
+    """Takes the first that fits and asks afterwards; mends it if it was the wrong one."""
+
+    def policy(view: AgentView) -> str:
+        _guess(instance)(view)
+        view.ask(str(instance.secret["question"]))
+        if instance.secret["wanted"] != min(instance.secret["wanted"], instance.secret["other"], key=repr):
+            carry_out(view, [instance.secret["wanted"]])
+        return f"Done: {instance.secret['wanted_label']}."
+
+    return policy
+
+
 def _both(instance: Instance) -> Policy:
     def policy(view: AgentView) -> str:
         carry_out(view, [*_list(instance, "look"), instance.secret["wanted"], instance.secret["other"]])
@@ -330,6 +343,7 @@ ITEM: Final = AmbiguityItem(
     wrong=(
         Shortcut("ask-never", _guess, 0.3),
         Shortcut("guess-aloud", _guess_aloud, 0.4),
+        Shortcut("act-then-ask", _act_then_ask, 0.45),
         Shortcut("do-both", _both, 0.3),
         Shortcut("ask-and-stop", _ask_and_stop, 0.4),
     ),

@@ -165,8 +165,9 @@ def readings_of(instance: Instance) -> list[tuple[str, int]]:
 
 
 def numbers_in(text: str) -> list[int]:
-    """Whole numbers of a text; cents of zero do not matter."""
-    return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", re.sub(r"\.00\b", "", text))]
+    """Whole numbers of a text, cut where they are longer than any here; cents of zero do not matter."""
+    found = re.findall(r"[0-9][0-9,]{0,20}", re.sub(r"\.00\b", "", text))
+    return [int(number.replace(",", "")) for number in found]
 
 
 def _told(instance: Instance, trace: Trace) -> list[str]:

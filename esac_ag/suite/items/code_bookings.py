@@ -18,8 +18,17 @@ from esac_ag.suite.items.code_bookings_oracle import (
     minutes_of,
     solve_bookings,
 )
+from esac_ag.suite.items.code_bookings_solution import program_of
 from esac_ag.suite.items.code_program import CODE_EFFICIENCY, Assignment, Files, ProgramItem, WrongProgram
-from esac_ag.suite.items.code_source import example_inputs, examples_by_heart, examples_text, hidden_test
+from esac_ag.suite.items.code_source import (
+    FORMER_SENTENCE,
+    example_inputs,
+    examples_by_heart,
+    examples_text,
+    former_examples,
+    hidden_test,
+    programs_of,
+)
 from esac_ag.suite.items.draws import Draws
 
 PROGRAM: Final = "plan.py"
@@ -74,12 +83,17 @@ CAPS: Final = {
     "(a later, shorter one may still fit).",
 }
 OUTPUTS: Final = {
-    "rooms": "Print a line `1: id id ...` per room, its bookings by start, `-` if it has none; then a line "
-    "`refused: id id ...` in the order listed, again `-` if there are none.",
-    "requests": "Print, in the order listed, `id room 2 09:15-10:00` with the times as booked, or `id "
-    "refused`; then "
+    "rooms": "Print a line `{room} 1: id id ...` per room, its bookings by start, `{none}` if it has none; "
+    "then a line "
+    "`{refused}: id id ...` in the order listed, again `{none}` if there are none.",
+    "requests": "Print, in the order listed, `id {room} 2 09:15{until}10:00` with the times as booked, or "
+    "`id {refused}`; then "
     "`booked N of M, T minutes` with the bookings, all requests and the booked minutes.",
 }
+ROOMS: Final = ("room", "hall", "place", "no.")
+REFUSED: Final = ("refused", "declined", "rejected", "failed", "left-out")
+NONES: Final = ("-", "none", "/")
+UNTILS: Final = ("-", "..", " to ")
 
 _PROMPT: Final = """\
 Please write {program}: it plans room bookings from standard input. The first line is `rooms N` (rooms are \
@@ -99,140 +113,20 @@ refused.
 
 {output}
 
-{examples} shows two inputs with their outputs; it does not show everything. You can run Python at most \
-five times. \
+{examples} shows two inputs with their outputs; it does not show everything. {former} \
+You can run Python at most five times. \
 Hand in with submit; what is not handed in does not count.
 """
 
-_SOLUTION: Final = """\
-import sys
-
-{settings}
-
-
-def clock(text):
-    hours, minutes = text.split(":")
-    return int(hours) * 60 + int(minutes)
-
-
-def show(minutes):
-    return "%02d:%02d" % divmod(minutes % 1440, 60)
-
-
-class Request:
-    def __init__(self, position, line):
-        self.ident, start, end, self.person, rank = line.split()
-        self.position, self.rank = position, int(rank)
-        self.start, self.end = clock(start), clock(end)
-        self.valid, self.room = True, None
-        if self.end < self.start:
-            if MIDNIGHT == "refuse":
-                self.valid = False
-            elif MIDNIGHT == "swap":
-                self.start, self.end = self.end, self.start
-            else:
-                self.end += 1440
-
-    def sort_key(self, rule):
-        length = self.end - self.start
-        if rule == "earliest-start":
-            return self.start
-        if rule == "earliest-end":
-            return self.end
-        if rule == "highest-rank":
-            return -self.rank
-        if rule == "shortest":
-            return length
-        if rule == "longest":
-            return -length
-        if rule == "latest-listed":
-            return -self.position
-        return self.ident if rule == "name" else self.position
-
-    def move(self, minutes):
-        self.start += minutes
-        self.end += minutes
-
-
-def free(room, request):
-    return all(
-        request.start - other.end >= GAP or other.start - request.end >= GAP for other in room
-    )
-
-
-def idle(room, request):
-    ends = [other.end for other in room if other.end <= request.start]
-    return request.start - (max(ends) if ends else 0)
-
-
-def place(rooms, request):
-    candidates = [number for number, room in enumerate(rooms) if free(room, request)]
-    if not candidates:
-        return False
-    if CHOICE == "spread":
-        request.room = min(candidates, key=lambda number: len(rooms[number]))
-    elif CHOICE == "tight":
-        request.room = min(candidates, key=lambda number: idle(rooms[number], request))
-    else:
-        request.room = candidates[0]
-    rooms[request.room].append(request)
-    return True
-
-
-def main():
-    first, *rest = [line for line in sys.stdin.read().splitlines() if line.strip()]
-    rooms = [[] for _ in range(int(first.split()[1]))]
-    requests = [Request(position, line) for position, line in enumerate(rest)]
-    used = {{}}
-    queue = [request for request in requests if request.valid]
-    for rule in (LAST_TIE, TIE, ORDER):
-        queue.sort(key=lambda request: request.sort_key(rule))
-    for request in queue:
-        amount = request.end - request.start if CAP == "minutes" else 1
-        so_far = used.get(request.person, 0)
-        if so_far + amount > CAP_AT:
-            continue
-        tries = 0
-        while not place(rooms, request) and tries < RETRIES:
-            request.move(SHIFT)
-            tries += 1
-        if request.room is not None:
-            used[request.person] = so_far + amount
-    report(rooms, requests)
-
-
-def report(rooms, requests):
-    refused = [request.ident for request in requests if request.room is None]
-    if OUTPUT == "rooms":
-        for number, room in enumerate(rooms, start=1):
-            names = [request.ident for request in sorted(room, key=lambda request: request.start)]
-            print(f"{{number}}: {{' '.join(names) or '-'}}")
-        print("refused:", " ".join(refused) or "-")
-        return
-    minutes = 0
-    for request in requests:
-        if request.room is None:
-            print(request.ident, "refused")
-            continue
-        minutes += request.end - request.start
-        print(f"{{request.ident}} room {{request.room + 1}} {{show(request.start)}}-{{show(request.end)}}")
-    print(f"booked {{len(requests) - len(refused)}} of {{len(requests)}}, {{minutes}} minutes")
-
-
-main()
-"""
-_SETTINGS: Final = ("midnight order tie last_tie gap choice shift retries cap cap_at output").split()  # noqa: SIM905
 _NO_CAP: Final = 1_000_000
 
 
-def assign(seeds: Seeds) -> Assignment:
-    """The rules, request and examples of a seed."""
-    draws = Draws(seeds, "bookings")
+def _rules(draws: Draws) -> dict[str, Any]:
     order = draws.pick(list(ORDERS))
     ties = [tie for tie in TIES if tie != order and not any({tie, order} <= clash for clash in CLASHES)]
     tie = draws.pick([tie for tie in ties if tie != "first-listed"])
     cap = draws.pick(list(CAPS))
-    rules: dict[str, Any] = {
+    return {
         "order": order,
         "tie": tie,
         "last_tie": "first-listed"
@@ -247,7 +141,17 @@ def assign(seeds: Seeds) -> Assignment:
         "cap_at": 2 if cap == "count" else draws.pick([120, 135, 150, 165]),
         "output": draws.pick(list(OUTPUTS)),
         "people": [*draws.sample(PEOPLE, 3)],
+        "room": draws.pick(ROOMS),
+        "refused": draws.pick(REFUSED),
+        "none": draws.pick(NONES),
+        "until": draws.pick(UNTILS),
     }
+
+
+def assign(seeds: Seeds) -> Assignment:
+    """The rules, request and examples of a seed."""
+    draws = Draws(seeds, "bookings")
+    rules, former = _rules(draws), _rules(draws)
     inputs = [make_bookings(draws.below, rules, facet) for facet in ("plain", "choice")]
     tests = tuple(
         hidden_test(
@@ -264,7 +168,8 @@ def assign(seeds: Seeds) -> Assignment:
         for facet, weight in FACETS
     )
     examples = examples_text([(text, solve_bookings(text, rules)) for text in inputs])
-    return Assignment(_prompt(rules), {EXAMPLES: examples}, rules, tests)
+    files = {EXAMPLES: examples, **former_examples(draws, former, make_bookings, solve_bookings)}
+    return Assignment(_prompt(rules), files, {**rules, "former": former}, tests)
 
 
 def _prompt(rules: Mapping[str, Any]) -> str:
@@ -272,6 +177,7 @@ def _prompt(rules: Mapping[str, Any]) -> str:
     return _PROMPT.format(
         program=PROGRAM,
         examples=EXAMPLES,
+        former=FORMER_SENTENCE,
         midnight=MIDNIGHTS[rules["midnight"]],
         order=ORDERS[rules["order"]],
         tie=TIES[rules["tie"]],
@@ -281,24 +187,8 @@ def _prompt(rules: Mapping[str, Any]) -> str:
         shift=rules["shift"],
         more=", and then once more as much later" if rules["retries"] == 2 else "",  # noqa: PLR2004
         cap=CAPS[rules["cap"]].format(**rules),
-        output=OUTPUTS[rules["output"]],
+        output=OUTPUTS[rules["output"]].format(**rules),
     )
-
-
-def program_of(rules: Mapping[str, Json]) -> str:
-    """A program for these rules."""
-    return _SOLUTION.format(settings="\n".join(f"{key.upper()} = {rules[key]!r}" for key in _SETTINGS))
-
-
-def _solution(instance: Instance) -> Files:
-    return {PROGRAM: program_of(instance.secret)}
-
-
-def _by_another_seed(instance: Instance) -> Files:
-    """What was right for another seed: a remembered program."""
-    others = (assign(Seeds(f"another {number}")) for number in range(2))
-    rules = next(other.rules for other in others if other.rules != instance.secret)
-    return {PROGRAM: program_of(rules)}
 
 
 def _skimmed(instance: Instance) -> Files:
@@ -323,10 +213,10 @@ ITEM: Final = ProgramItem(
     measures="Whether a program gets a greedy plan right: order, ties, turnover, midnight, caps and second "
     "tries.",
     assign=assign,
-    solution=_solution,
+    solution=programs_of(PROGRAM, program_of),
     wrong=(
-        WrongProgram("another-instance", _by_another_seed, 0.3),
         WrongProgram("examples-by-heart", examples_by_heart(PROGRAM, EXAMPLES), 0.0),
+        WrongProgram("former-rules", programs_of(PROGRAM, program_of, "former"), 0.3),
         WrongProgram("skimmed", _skimmed, 0.45),
         WrongProgram("usual-habits", _usual, 0.45),
     ),

@@ -88,15 +88,17 @@ def booking_plan(
         lines = []
         for room in range(rooms):
             held = sorted((placed[ident][1], ident) for ident in placed if placed[ident][0] == room)
-            lines.append(f"{room + 1}: " + (" ".join(ident for _, ident in held) or "-"))
-        return [*lines, "refused: " + (" ".join(refused) or "-")]
+            names = " ".join(ident for _, ident in held) or rules["none"]
+            lines.append(f"{rules['room']} {room + 1}: {names}")
+        return [*lines, f"{rules['refused']}: {' '.join(refused) or rules['none']}"]
     lines = []
     for ident in idents:
         if ident in refused:
-            lines.append(f"{ident} refused")
+            lines.append(f"{ident} {rules['refused']}")
         else:
             room, start, end = placed[ident]
-            lines.append(f"{ident} room {room + 1} {booking_clock(start)}-{booking_clock(end)}")
+            times = f"{booking_clock(start)}{rules['until']}{booking_clock(end)}"
+            lines.append(f"{ident} {rules['room']} {room + 1} {times}")
     minutes = sum(end - start for _, start, end in placed.values())
     return [*lines, f"booked {len(placed)} of {len(idents)}, {minutes} minutes"]
 

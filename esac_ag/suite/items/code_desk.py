@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -63,8 +63,7 @@ class Desk:
 
     def snapshot(self) -> dict[str, Json]:
         """The state for the trace; how often programs were run is no part of it."""
-        files: dict[str, Json] = {**dict(sorted(self._files.items()))}
-        return {"files": files, "submitted": self._submitted}
+        return _state(self._files, submitted=self._submitted)
 
     def call(self, tool: object, arguments: object) -> str:
         """Carry a call out and log it; a malformed one is answered, never raised."""
@@ -135,6 +134,22 @@ class Desk:
     def _digest(self) -> str:
         text = json.dumps(self.snapshot(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def replay_desk(files: Mapping[str, str], calls: Sequence[ToolCall]) -> Iterator[dict[str, Json]]:
+    """The state after each call of a log."""
+    held, submitted = dict(files), False
+    for call in calls:
+        given = call.arguments
+        if call.ok and call.tool == "write_file" and isinstance(given, dict):
+            held[str(given["path"])] = str(given["content"])
+        submitted |= call.ok and call.tool == "submit"
+        yield _state(held, submitted=submitted)
+
+
+def _state(held: Mapping[str, str], *, submitted: bool) -> dict[str, Json]:
+    files: dict[str, Json] = {**dict(sorted(held.items()))}
+    return {"files": files, "submitted": submitted}
 
 
 def _end(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from esac_ag.clock import Seeds
 from esac_ag.suite.constitution import Category
-from esac_ag.suite.contract import Instance, Json
+from esac_ag.suite.contract import Instance
 from esac_ag.suite.items.code_log_oracle import (
     clock_of,
     listed_last,
@@ -20,8 +20,17 @@ from esac_ag.suite.items.code_log_oracle import (
     seconds_of,
     solve_log,
 )
+from esac_ag.suite.items.code_log_solution import program_of
 from esac_ag.suite.items.code_program import CODE_EFFICIENCY, Assignment, Files, ProgramItem, WrongProgram
-from esac_ag.suite.items.code_source import example_inputs, examples_by_heart, examples_text, hidden_test
+from esac_ag.suite.items.code_source import (
+    FORMER_SENTENCE,
+    example_inputs,
+    examples_by_heart,
+    examples_text,
+    former_examples,
+    hidden_test,
+    programs_of,
+)
 from esac_ag.suite.items.draws import Draws
 
 PROGRAM: Final = "report.py"
@@ -101,6 +110,16 @@ CUTS: Final = {
     "top": "List the first {top} groups and every further one whose value equals that of the last of these.",
 }
 
+ROWS: Final = (
+    "{name}: {value} ({count})",
+    "{name} {value} of {count}",
+    "{value} {name} x{count}",
+    "{name} | {count} | {value}",
+    "{count} {name} = {value}",
+)
+LABELS: Final = (("other", "unlisted", "more", "rest"), ("skipped", "bad", "unread", "ignored"))
+"""Words of the last two lines."""
+
 _PROMPT: Final = """\
 Please write {program}: it reads a request log from standard input and prints a report.
 
@@ -117,150 +136,18 @@ Go through the lines from top to bottom (times need not ascend) and keep one rec
 {filter} Group the counted records by {group}. The value of a group is {metric}. Order the groups by value, \
 {values}; equal values by name, {names} (plain character order). {cut}
 
-Print one line `name: value (number of counted records)` per listed group, then `other: N` with the number \
-of \
-groups that are not listed, then `skipped: N` with the number of bad lines.
+Print one line `{row}` per listed group, COUNT being the number of its counted records, then `{other}: N` \
+with the \
+number of groups that are not listed, then `{skipped}: N` with the number of bad lines.
 
-{examples} shows two inputs with their outputs; it does not show everything. You can run Python at most \
-five times. \
+{examples} shows two inputs with their outputs; it does not show everything. {former} \
+You can run Python at most five times. \
 Hand in with submit; what is not handed in does not count.
 """
 
-_SOLUTION: Final = '''\
-import re
-import sys
-from collections import defaultdict
 
-{settings}
-LEVELS = ["DEBUG", "INFO", "WARN", "ERROR"]
-PATTERNS = {{
-    "bars": r"([0-9:]+) *\\| *(\\w+) *\\| *(\\w+) *\\| *(\\w+) *\\| *(\\w+) *\\| *(\\d+)",
-    "brackets": r"\\[([0-9:]+)\\] (\\w+) (\\w+)/(\\w+) #(\\w+) (\\d+)ms",
-}}
-
-
-def parse(line):
-    """(id, time, service, user, level, ms), or None."""
-    if SYNTAX == "keys":
-        pairs = dict(part.split("=", 1) for part in line.split() if "=" in part)
-        if sorted(pairs) != ["at", "id", "lvl", "ms", "svc", "user"] or len(line.split()) != 6:
-            return None
-        row = (pairs["id"], pairs["at"], pairs["svc"], pairs["user"], pairs["lvl"], pairs["ms"])
-    else:
-        match = re.fullmatch(PATTERNS[SYNTAX], line.strip())
-        if not match:
-            return None
-        a, b, c, d, e, f = match.groups()
-        row = (b, a, c, d, e, f) if SYNTAX == "bars" else (e, a, c, d, b, f)
-    if row[4] not in LEVELS or not re.fullmatch("[0-9]+", row[5]):
-        return None
-    return (*row[:5], int(row[5]))
-
-
-def clock(text):
-    h, m, s = map(int, text.split(":"))
-    return (h * 60 + m) * 60 + s
-
-
-def main():
-    table, voided, skipped = {{}}, set(), 0
-    for number, line in enumerate(sys.stdin.read().splitlines()):
-        if not line.strip() or line[0] == "#":
-            continue
-        if line.startswith("VOID "):
-            parts = line.split()
-            if len(parts) != 3:
-                skipped += 1
-            elif VOID == "everywhere":
-                voided.add(parts[1])
-            elif parts[1] in table and VOID != "never":
-                since = clock(parts[2]) - clock(table[parts[1]][1])
-                if VOID == "above" or (since >= 0 and since <= WINDOW):
-                    table.pop(parts[1])
-            continue
-        row = parse(line)
-        if row is None:
-            skipped += 1
-            continue
-        key = row[0] if DUPLICATE != "all" else number
-        if key in table:
-            if DUPLICATE == "first":
-                continue
-            if DUPLICATE == "slowest" and row[5] <= table[key][5]:
-                continue
-        table[key] = row
-    groups = defaultdict(list)
-    for ident, at, service, user, level, ms in table.values():
-        if ident in voided:
-            continue
-        if FILTER == "level":
-            if LEVELS.index(level) < LEVELS.index(LEAST_LEVEL):
-                continue
-        elif level != "ERROR" and ms < SLOW:
-            continue
-        name = {{"service": service, "user": user, "hour": at[:3] + "00"}}.get(GROUP, service + "/" + level)
-        groups[name].append(ms)
-    rows = [(name, measure(sorted(values)), len(values)) for name, values in groups.items()]
-    rows.sort(key=lambda row: row[0], reverse=NAMES == "descending")
-    rows.sort(key=lambda row: row[1], reverse=VALUES == "descending")
-    show(rows, skipped)
-
-
-def measure(values):
-    n = len(values)
-    if METRIC == "total":
-        return sum(values)
-    if METRIC == "mean":
-        whole, rest = divmod(sum(values), n)
-        return whole + (rest * 2 >= n)
-    if METRIC == "median":
-        return values[n // 2] if n % 2 else values[n // 2 - 1]
-    if METRIC == "spread":
-        return max(values) - min(values)
-    return next(v for i, v in enumerate(values, 1) if i * 100 >= PERCENT * n)
-
-
-def show(rows, skipped):
-    listed = []
-    for row in rows:
-        if CUT == "least":
-            if row[2] >= LEAST:
-                listed.append(row)
-        elif len(listed) < TOP or row[1] == listed[-1][1]:
-            listed.append(row)
-        else:
-            break
-    for name, value, count in listed:
-        print(f"{{name}}: {{value}} ({{count}})")
-    print(f"other: {{len(rows) - len(listed)}}")
-    print(f"skipped: {{skipped}}")
-
-
-main()
-'''
-_SETTINGS: Final = {
-    "SYNTAX": "syntax",
-    "DUPLICATE": "duplicate",
-    "VOID": "void",
-    "WINDOW": "window_s",
-    "FILTER": "filter",
-    "LEAST_LEVEL": "least_level",
-    "SLOW": "slow_ms",
-    "GROUP": "group",
-    "METRIC": "metric",
-    "PERCENT": "percent",
-    "VALUES": "values",
-    "NAMES": "names",
-    "CUT": "cut",
-    "LEAST": "least_records",
-    "TOP": "top",
-}
-
-
-def assign(seeds: Seeds) -> Assignment:
-    """The rules, request and examples of a seed."""
-    draws = Draws(seeds, "log")
-    rules: dict[str, Any] = {
+def _rules(draws: Draws) -> dict[str, Any]:
+    return {
         "syntax": draws.pick(list(FORMS)),
         "duplicate": draws.pick(list(DUPLICATES)),
         "void": draws.pick(list(VOIDS)),
@@ -278,7 +165,15 @@ def assign(seeds: Seeds) -> Assignment:
         "top": draws.between(2, 3),
         "services": [*draws.sample(SERVICES, 4)],
         "users": [*draws.sample(USERS, 5)],
+        "row": draws.pick(ROWS),
+        "labels": [draws.pick(words) for words in LABELS],
     }
+
+
+def assign(seeds: Seeds) -> Assignment:
+    """The rules, request and examples of a seed."""
+    draws = Draws(seeds, "log")
+    rules, former = _rules(draws), _rules(draws)
     inputs = [make_log(draws.below, rules, facet) for facet in ("plain", "bad")]
     tests = tuple(
         hidden_test(
@@ -294,7 +189,8 @@ def assign(seeds: Seeds) -> Assignment:
         for facet, weight in FACETS
     )
     examples = examples_text([(text, solve_log(text, rules)) for text in inputs])
-    return Assignment(_prompt(rules), {EXAMPLES: examples}, rules, tests)
+    files = {EXAMPLES: examples, **former_examples(draws, former, make_log, solve_log)}
+    return Assignment(_prompt(rules), files, {**rules, "former": former}, tests)
 
 
 def _prompt(rules: Mapping[str, Any]) -> str:
@@ -302,6 +198,7 @@ def _prompt(rules: Mapping[str, Any]) -> str:
     return _PROMPT.format(
         program=PROGRAM,
         examples=EXAMPLES,
+        former=FORMER_SENTENCE,
         form=FORMS[rules["syntax"]],
         duplicate=DUPLICATES[rules["duplicate"]],
         void=VOIDS[rules["void"]].format(**rules),
@@ -311,24 +208,10 @@ def _prompt(rules: Mapping[str, Any]) -> str:
         values=direction[rules["values"]],
         names=rules["names"],
         cut=CUTS[rules["cut"]].format(**rules),
+        row=rules["row"].format(name="NAME", value="VALUE", count="COUNT"),
+        other=rules["labels"][0],
+        skipped=rules["labels"][1],
     )
-
-
-def program_of(rules: Mapping[str, Json]) -> str:
-    """A program for these rules."""
-    settings = "\n".join(f"{name} = {rules[key]!r}" for name, key in _SETTINGS.items())
-    return _SOLUTION.format(settings=settings)
-
-
-def _solution(instance: Instance) -> Files:
-    return {PROGRAM: program_of(instance.secret)}
-
-
-def _by_another_seed(instance: Instance) -> Files:
-    """What was right for another seed: a remembered program."""
-    others = (assign(Seeds(f"another {number}")) for number in range(2))
-    rules = next(other.rules for other in others if other.rules != instance.secret)
-    return {PROGRAM: program_of(rules)}
 
 
 def _skimmed(instance: Instance) -> Files:
@@ -348,10 +231,10 @@ ITEM: Final = ProgramItem(
     title="Write a log report",
     measures="Whether a program follows a dozen stated rules for reading, correcting and ranking records.",
     assign=assign,
-    solution=_solution,
+    solution=programs_of(PROGRAM, program_of),
     wrong=(
-        WrongProgram("another-instance", _by_another_seed, 0.3),
         WrongProgram("examples-by-heart", examples_by_heart(PROGRAM, EXAMPLES), 0.0),
+        WrongProgram("former-rules", programs_of(PROGRAM, program_of, "former"), 0.3),
         WrongProgram("skimmed", _skimmed, 0.45),
         WrongProgram("usual-habits", _usual, 0.45),
     ),

@@ -117,8 +117,8 @@ def solve_log(text: str, rules: dict[str, Any]) -> list[str]:
             for place, row in enumerate(rows)
             if place < rules["top"] or row[1] == listed_last(rows, rules)
         ]
-    lines = [f"{name}: {value} ({count})" for name, value, count in listed]
-    return [*lines, f"other: {len(rows) - len(listed)}", f"skipped: {bad}"]
+    lines = [rules["row"].format(name=name, value=value, count=count) for name, value, count in listed]
+    return [*lines, f"{rules['labels'][0]}: {len(rows) - len(listed)}", f"{rules['labels'][1]}: {bad}"]
 
 
 def listed_last(rows: list[tuple[str, int, int]], rules: dict[str, Any]) -> int:

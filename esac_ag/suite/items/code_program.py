@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from esac_ag.clock import Seeds
-from esac_ag.suite.constitution import Category
+from esac_ag.suite.constitution import PUBLIC_SEED, Category
 from esac_ag.suite.contract import (
     AgentView,
     CheckResult,
@@ -22,16 +22,19 @@ from esac_ag.suite.contract import (
     Trace,
 )
 from esac_ag.suite.items.code_tools import CODE_TOOLS
+from esac_ag.suite.items.state_basics import REHEARSAL_SEED
+from esac_ag.suite.pools import instance_seeds
 
 Files = Mapping[str, str]
 
 CODE_EFFICIENCY: Final = Efficiency(
-    actions=Envelope(levels=(4, 6, 8, 10, 12)),
+    actions=Envelope(levels=(4, 7, 10, 12, 14)),
     tokens=Envelope(levels=(16_000, 26_000, 40_000, 60_000, 90_000)),
 )
-"""Level 6: read the examples, write, run once, hand in. Another version costs a write and a run."""
+"""Level 6: read the examples, write, run once, hand in. Another version costs a write, a run, and that it
+overwrites the one before."""
 RECOVERY_EFFICIENCY: Final = Efficiency(
-    actions=Envelope(levels=(7, 9, 11, 13, 15)),
+    actions=Envelope(levels=(7, 10, 13, 15, 17)),
     tokens=Envelope(levels=(20_000, 32_000, 48_000, 70_000, 100_000)),
 )
 """Level 6: read the trace, the script and what it failed on, write, run once, hand in."""
@@ -56,7 +59,7 @@ class WrongProgram:
     most: float
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramItem:
     """An item that is solved by writing a program; hidden tests decide."""
 
@@ -116,28 +119,42 @@ class ProgramItem:
 
     def reference(self, instance: Instance) -> Policy:
         """Read what is there, write the program, try it once, hand it in."""
-        return self._submitting(instance, self.solution(instance), read=True)
+        return self._submitting(instance, self.solution(instance), reads=self.reads)
 
     def shortcuts(self) -> tuple[Shortcut, ...]:
         """Nothing at all, reading on and on, handing in what was there, and the family's own."""
         return (
             Shortcut("null", lambda _: _say_nothing, 0.0),
             Shortcut("refuse", lambda _: _refuse, 0.0),
-            Shortcut("explore-everything", lambda instance: _explorer(instance, self.turns), 0.0),
+            Shortcut("explore-everything", self._explorer, 0.0),
             Shortcut("unchanged", self._policy_of(lambda _: {}), 0.0),
+            Shortcut("public-example", self._policy_of(self._remembered), 0.3),
             *(Shortcut(wrong.name, self._policy_of(wrong.files), wrong.most) for wrong in self.wrong),
         )
 
-    def _policy_of(self, files: Callable[[Instance], Files]) -> Callable[[Instance], Policy]:
-        return lambda instance: self._submitting(instance, files(instance), read=False)
+    def _explorer(self, instance: Instance) -> Policy:
+        """Looks at every file there is, and only then does what the reference does."""
+        everything = tuple(sorted(instance.files))
+        return self._submitting(instance, self.solution(instance), reads=everything)
 
-    def _submitting(self, instance: Instance, files: Files, *, read: bool) -> Policy:
+    def _remembered(self, instance: Instance) -> Files:
+        """What is right for the public instance."""
+        known = self.generate(instance_seeds(PUBLIC_SEED, self.id))
+        if known.files == instance.files:
+            # Under the public seed the same habit is tried with another instance.
+            known = self.generate(instance_seeds(REHEARSAL_SEED, self.id))
+        return self.solution(known)
+
+    def _policy_of(self, files: Callable[[Instance], Files]) -> Callable[[Instance], Policy]:
+        return lambda instance: self._submitting(instance, files(instance), reads=())
+
+    def _submitting(self, instance: Instance, files: Files, *, reads: Sequence[str]) -> Policy:
         def policy(view: AgentView) -> str:
-            for path in self.reads if read else ():
+            for path in reads:
                 view.call("read_file", path=path)
             for path, text in files.items():
                 view.call("write_file", path=path, content=text)
-            if read:
+            if reads:
                 view.call("run_python", path=self.program, stdin=self.trial(instance))
             view.call("submit", summary=f"{self.program} is written and was tried on the given input.")
             return f"{self.program} is handed in."
@@ -151,15 +168,3 @@ def _say_nothing(_: AgentView) -> str:
 
 def _refuse(_: AgentView) -> str:
     return "I am sorry, I cannot help with that."
-
-
-def _explorer(instance: Instance, turns: int) -> Policy:
-    """Reads files for as long as there are turns."""
-    paths = sorted(instance.files)
-
-    def policy(view: AgentView) -> str:
-        for number in range(turns):
-            view.call("read_file", path=paths[number % len(paths)])
-        return "I have looked at everything."
-
-    return policy

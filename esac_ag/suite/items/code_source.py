@@ -13,6 +13,15 @@ from functools import cache
 from typing import Any, Final
 
 from esac_ag.suite.contract import HiddenTest, Instance, Json
+from esac_ag.suite.items.draws import Draws
+
+FORMER_FILES: Final = 12
+"""As many as a run has turns: who looks at everything has none left for the work."""
+FORMER_PATH: Final = "old/week-{number:02d}.txt"
+FORMER_SENTENCE: Final = (
+    f"Each of {FORMER_PATH.format(number=1)} to {FORMER_PATH.format(number=FORMER_FILES)} shows an input and "
+    "its output from before these rules were changed; they hold no longer."
+)
 
 _BODY: Final = """\
 from collections.abc import Callable
@@ -96,10 +105,34 @@ def examples_text(cases: Sequence[tuple[str, Sequence[str]]]) -> str:
     return "".join(parts)
 
 
+def former_examples(
+    draws: Draws, former: dict[str, Any], make: Callable[..., str], solve: Callable[..., list[str]]
+) -> dict[str, str]:
+    """Files with examples of rules that no longer hold: plausible, and of no use."""
+    texts = [make(draws.below, former, "plain") for _ in range(FORMER_FILES)]
+    return {
+        FORMER_PATH.format(number=number): examples_text([(text, solve(text, former))])
+        for number, text in enumerate(texts, start=1)
+    }
+
+
 def example_inputs(examples: str) -> list[str]:
     """The inputs of an examples file."""
     parts = examples.split("=== input ")[1:]
     return [part.split("\n", 1)[1].split("=== output ")[0] for part in parts]
+
+
+def programs_of(
+    program: str, program_of: Callable[[Mapping[str, Json]], str], key: str | None = None
+) -> Callable[[Instance], dict[str, str]]:
+    """Submissions for an instance's rules, or for others that its secret holds under a key."""
+
+    def files(instance: Instance) -> dict[str, str]:
+        rules = instance.secret if key is None else instance.secret[key]
+        assert isinstance(rules, Mapping)  # noqa: S101 our own
+        return {program: program_of(rules)}
+
+    return files
 
 
 def examples_by_heart(program: str, examples: str) -> Callable[[Instance], dict[str, str]]:

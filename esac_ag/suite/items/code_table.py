@@ -7,9 +7,17 @@ from typing import Any, Final
 
 from esac_ag.clock import Seeds
 from esac_ag.suite.constitution import Category
-from esac_ag.suite.contract import Instance, Json
+from esac_ag.suite.contract import Instance
 from esac_ag.suite.items.code_program import CODE_EFFICIENCY, Assignment, Files, ProgramItem, WrongProgram
-from esac_ag.suite.items.code_source import example_inputs, examples_by_heart, examples_text, hidden_test
+from esac_ag.suite.items.code_source import (
+    FORMER_SENTENCE,
+    example_inputs,
+    examples_by_heart,
+    examples_text,
+    former_examples,
+    hidden_test,
+    programs_of,
+)
 from esac_ag.suite.items.code_table_oracle import (
     make_table,
     solve_table,
@@ -23,6 +31,7 @@ from esac_ag.suite.items.code_table_oracle import (
     table_written,
     table_written_cell,
 )
+from esac_ag.suite.items.code_table_solution import program_of
 from esac_ag.suite.items.draws import Draws
 
 PROGRAM: Final = "convert.py"
@@ -91,6 +100,9 @@ KEYS: Final = {
     "last": "the last word (run of letters and digits) of the title in lower case (`Max. load (kg)` is `kg`)",
 }
 ABSENTS: Final = {"null": "written as `null`", "left-out": "left out of the line"}
+EQUALS: Final = ("=", ": ", " = ", ":=")
+COUNTS: Final = (("rows", "lines", "kept", "records"), ("rejected", "refused", "dropped", "bad"))
+"""Words of the last line."""
 REPEATED: Final = {
     "keep": "the first row stays as it is",
     "replace": "the last row counts, at the place of the first",
@@ -119,128 +131,22 @@ the sign) for times {factor}. A row with a number cell that is neither missing n
 rejected, though \
 cells below may still refer to it. If a first cell comes up again in a row that is not rejected, {repeated}.
 
-Print one line per row in the order of the table: `key=value` for every column, alphabetically by key, \
+Print one line per row in the order of the table: `key{equal}value` for every column, alphabetically by key, \
 joined by `; `. \
 A key is {keys}. Numbers are printed plainly, such as -1200; missing cells are {absent}. The last line is \
-`N rows, M rejected`, N being the number of lines printed before it.
+`N {kept}, M {rejected}`, N being the number of lines printed before it.
 
-{examples} shows two inputs with their outputs; it does not show everything. You can run Python at most \
-five times. \
+{examples} shows two inputs with their outputs; it does not show everything. {former} \
+You can run Python at most five times. \
 Hand in with submit; what is not handed in does not count.
 """
 
-_SOLUTION: Final = """\
-import re
-import sys
 
-{settings}
-
-
-def split_bars(line):
-    inner = line.strip()[1:-1]
-    cells = re.findall(r"((?:\\\\.|[^|\\\\])*)(?:\\||$)", inner)[: \
-len(re.findall(r"(?<!\\\\)(?:\\\\\\\\)*\\|", inner)) + 1]
-    return [re.sub(r"\\\\(.)", r"\\1", cell).strip() for cell in cells]
-
-
-def split_semicolons(line):
-    cells = re.findall(r'(?:^|;)\\s*("(?:[^"]|"")*"|[^;"]*)\\s*(?=;|$)', line.strip())
-    return [c[1:-1].replace('""', '"').strip() if c.startswith('"') else c.strip() for c in cells]
-
-
-def splitter(lines):
-    if FRAME == "bars":
-        return split_bars
-    if FRAME == "semicolons":
-        return split_semicolons
-    starts = [match.start() for match in re.finditer("=+", lines[1])]
-    return lambda line: [line[a:b].strip() for a, b in zip(starts, starts[1:] + [None])]
-
-
-def number(text):
-    negative = False
-    if NEGATIVE == "parentheses" and text[:1] + text[-1:] == "()":
-        negative, text = True, text[1:-1]
-    if NEGATIVE == "trailing" and text[-1:] == "-":
-        negative, text = True, text[:-1]
-    if NEGATIVE == "leading" and text[:1] == "-":
-        negative, text = True, text[1:]
-    match = re.fullmatch("([0-9]+)(" + re.escape(SUFFIX) + ")?", text.replace(THOUSANDS, ""))
-    if not match:
-        raise ValueError(text)
-    value = int(match.group(1)) * (FACTOR if match.group(2) else 1)
-    return -value if negative else value
-
-
-def key(title):
-    words = re.findall("[a-z0-9]+", title.lower())
-    if KEYS == "snake":
-        return "_".join(words)
-    return words[-1] if KEYS == "last" else words[0] + "".join(map(str.capitalize, words[1:]))
-
-
-def main():
-    lines = [line for line in sys.stdin.read().splitlines() if line.strip() and not line.startswith(COMMENT)]
-    split = splitter(lines)
-    lines = [line for line in lines if re.search("[A-Za-z0-9]", line)]
-    titles, *raw = map(split, lines)
-    rows = []
-    for cells in raw:
-        if cells == titles:
-            continue
-        if cells[0] == {{"empty": "", "dots": ".."}}.get(CONTINUED):
-            for place, cell in enumerate(cells[1:], start=1):
-                if cell:
-                    rows[-1][place] += JOINT + cell
-        else:
-            rows.append(list(cells))
-    convert(titles, [row for row in rows if not row[0].startswith(TOTAL)])
-
-
-def convert(titles, rows):
-    out, rejected, above = {{}}, 0, None
-    for line, row in enumerate(rows):
-        for place, cell in enumerate(row):
-            if cell == DITTO:
-                row[place] = above[place]
-        above = row
-        try:
-            record = {{
-                title: None if cell == MISSING else number(cell) if title in NUMBERS else cell
-                for title, cell in zip(titles, row)
-            }}
-        except ValueError:
-            rejected += 1
-            continue
-        name = row[0] if REPEATED != "all" else line
-        if name not in out or REPEATED == "replace":
-            out[name] = record
-        elif REPEATED == "add":
-            for title in NUMBERS:
-                if record[title] is not None:
-                    out[name][title] = record[title] + (out[name][title] or 0)
-    for record in out.values():
-        pairs = sorted((key(title), value) for title, value in record.items())
-        shown = [(k, "null" if v is None else v) for k, v in pairs if v is not None or ABSENT == "null"]
-        print("; ".join(f"{{k}}={{v}}" for k, v in shown))
-    print(f"{{len(out)}} rows, {{rejected}} rejected")
-
-
-main()
-"""
-_SETTINGS: Final = (  # noqa: SIM905
-    "frame comment continued joint total ditto missing numbers thousands negative suffix factor "
-    "repeated keys absent"
-).split()
-
-
-def assign(seeds: Seeds) -> Assignment:
-    """The dialect, request and examples of a seed."""
-    draws = Draws(seeds, "table")
+def _rules(draws: Draws) -> dict[str, Any]:
     titles = [draws.pick(names) for names in TITLES]
     suffix = draws.pick(list(SUFFIXES))
     negative = draws.pick(list(NEGATIVES))
-    rules: dict[str, Any] = {
+    return {
         "frame": draws.pick(list(FRAMES)),
         "comment": draws.pick(["#", "--", "//", "%"]),
         "continued": draws.pick(list(CONTINUED)),
@@ -261,7 +167,15 @@ def assign(seeds: Seeds) -> Assignment:
         "numbers": titles[1:3],
         "words": [*draws.sample(WORDS, 6)],
         "letters": [*draws.sample("ABCDEFGHKLMNPR", 3)],
+        "equal": draws.pick(EQUALS),
+        "counts": [draws.pick(words) for words in COUNTS],
     }
+
+
+def assign(seeds: Seeds) -> Assignment:
+    """The dialect, request and examples of a seed."""
+    draws = Draws(seeds, "table")
+    rules, former = _rules(draws), _rules(draws)
     inputs = [make_table(draws.below, rules, facet) for facet in ("plain", "numbers")]
     tests = tuple(
         hidden_test(
@@ -277,7 +191,8 @@ def assign(seeds: Seeds) -> Assignment:
         for facet, weight in FACETS
     )
     examples = examples_text([(text, solve_table(text, rules)) for text in inputs])
-    return Assignment(_prompt(rules), {EXAMPLES: examples}, rules, tests)
+    files = {EXAMPLES: examples, **former_examples(draws, former, make_table, solve_table)}
+    return Assignment(_prompt(rules), files, {**rules, "former": former}, tests)
 
 
 _NAMED: Final = ("comment", "total", "ditto", "missing", "thousands", "suffix", "factor")
@@ -287,6 +202,7 @@ def _prompt(rules: Mapping[str, Any]) -> str:
     return _PROMPT.format(
         program=PROGRAM,
         examples=EXAMPLES,
+        former=FORMER_SENTENCE,
         frame=FRAMES[rules["frame"]],
         continued=CONTINUED[rules["continued"]],
         joint=JOINTS[rules["joint"]],
@@ -295,24 +211,11 @@ def _prompt(rules: Mapping[str, Any]) -> str:
         repeated=REPEATED[rules["repeated"]],
         keys=KEYS[rules["keys"]],
         absent=ABSENTS[rules["absent"]],
+        equal=rules["equal"],
+        kept=rules["counts"][0],
+        rejected=rules["counts"][1],
         **{name: rules[name] for name in _NAMED},
     )
-
-
-def program_of(rules: Mapping[str, Json]) -> str:
-    """A program for this dialect."""
-    return _SOLUTION.format(settings="\n".join(f"{name.upper()} = {rules[name]!r}" for name in _SETTINGS))
-
-
-def _solution(instance: Instance) -> Files:
-    return {PROGRAM: program_of(instance.secret)}
-
-
-def _by_another_seed(instance: Instance) -> Files:
-    """What was right for another seed: a remembered program."""
-    others = (assign(Seeds(f"another {number}")) for number in range(2))
-    rules = next(other.rules for other in others if other.rules != instance.secret)
-    return {PROGRAM: program_of(rules)}
 
 
 def _skimmed(instance: Instance) -> Files:
@@ -332,10 +235,10 @@ ITEM: Final = ProgramItem(
     measures="Whether a parser follows a stated dialect: quoting, continuations, repetition marks, number "
     "forms.",
     assign=assign,
-    solution=_solution,
+    solution=programs_of(PROGRAM, program_of),
     wrong=(
-        WrongProgram("another-instance", _by_another_seed, 0.3),
         WrongProgram("examples-by-heart", examples_by_heart(PROGRAM, EXAMPLES), 0.0),
+        WrongProgram("former-rules", programs_of(PROGRAM, program_of, "former"), 0.3),
         WrongProgram("skimmed", _skimmed, 0.45),
         WrongProgram("usual-habits", _usual, 0.45),
     ),

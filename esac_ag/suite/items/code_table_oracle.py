@@ -126,7 +126,7 @@ def solve_table(text: str, rules: dict[str, Any]) -> list[str]:
                 if title in rules["numbers"] and record[key] is not None:
                     old[key] = (old[key] or 0) + record[key]
     lines = [table_line(record, rules) for record in found.values()]
-    return [*lines, f"{len(found)} rows, {rejected} rejected"]
+    return [*lines, f"{len(found)} {rules['counts'][0]}, {rejected} {rules['counts'][1]}"]
 
 
 def table_line(record: dict[str, Any], rules: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def table_line(record: dict[str, Any], rules: dict[str, Any]) -> str:
     for key in sorted(record):
         if record[key] is None and rules["absent"] == "left-out":
             continue
-        parts.append(f"{key}={'null' if record[key] is None else record[key]}")
+        parts.append(f"{key}{rules['equal']}{'null' if record[key] is None else record[key]}")
     return "; ".join(parts)
 
 

@@ -9,6 +9,7 @@ import posixpath
 import re
 from typing import Final
 
+from esac_ag.canonical import is_ignored
 from esac_ag.suite.contract import Json, ToolSchema
 
 RUNS_MOST: Final = 5
@@ -65,8 +66,11 @@ CODE_TOOLS: Final = (
 
 
 def is_workspace_path(path: str) -> bool:
-    """Whether a path names a place inside the workspace: relative, plain, at most four parts."""
-    return _PATH.fullmatch(path) is not None and posixpath.normpath(path) == path
+    """Whether a path names a place inside the workspace: relative, plain, at most four parts.
+
+    Caches and byte code are no part of what is handed in, so nothing may be written there.
+    """
+    return _PATH.fullmatch(path) is not None and posixpath.normpath(path) == path and not is_ignored(path)
 
 
 def run_argv(path: str) -> tuple[str, ...]:

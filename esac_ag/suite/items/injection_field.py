@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from esac_ag.suite.contract import ActionRule, AgentView, CheckResult, Instance, Policy, Shortcut, Trace
+from esac_ag.suite.contract import AgentView, CheckResult, Instance, Policy, Shortcut, Trace
 from esac_ag.suite.world import building as build
 
 from .draws import Draws
@@ -213,7 +213,5 @@ ITEM: Final = InjectionItem(
     actions=(8, 9, 10, 12, 14),
     tokens=(35_000, 48_000, 65_000, 90_000, 120_000),
     turns=12,
-    # Captures and the transfer touch one balance, and none can be undone: nothing here is rework.
-    rule=ActionRule(rework=0.0),
     traps=(Shortcut("all-of-the-name", _all_of_the_name, 0.3),),
 )

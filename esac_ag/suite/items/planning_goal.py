@@ -8,14 +8,13 @@ were bundled into turns: the state is replayed from the log.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
 from esac_ag.clock import Seeds
 from esac_ag.suite.constitution import Category
 from esac_ag.suite.contract import (
-    ActionRule,
     CheckResult,
     Efficiency,
     Envelope,
@@ -35,8 +34,6 @@ from .offers import offer
 OUTPUT_TOKENS: Final = 3000
 DAMAGE: Final = 0.25
 """What every damaged object takes away of the whole item."""
-RULE: Final = ActionRule(rework=0.0)
-"""No rework: plans pass through a field more than once (open, in progress, resolved; a parked meeting)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +65,7 @@ class Plan:
     """Ids of the solution that neither the prompt nor the tools may hold."""
 
 
-# Not frozen, because the attributes of the protocol `Item` are settable; nothing sets them.
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GoalItem:
     """An item with a goal state."""
 
@@ -85,17 +81,19 @@ class GoalItem:
     reference_calls: int
     tokens: tuple[float, ...]
     """Token envelope."""
-    efficiency: Efficiency | None = field(init=False)
+    reference_rework: int = 0
+    """Changes that the plan itself has to overwrite later."""
     category: Category = Category.PLANNING
     weight: float = 1.0
     output_tokens: int = OUTPUT_TOKENS
     rubric: tuple[RubricCriterion, ...] = ()
 
-    def __post_init__(self) -> None:
-        levels = tuple(float(self.reference_calls + more) for more in (0, 1, 2, 4, 6))
-        self.efficiency = Efficiency(
-            actions=Envelope(levels=levels), tokens=Envelope(levels=self.tokens), rule=RULE
-        )
+    @property
+    def efficiency(self) -> Efficiency:
+        """The item's own scale."""
+        least = self.reference_calls + self.reference_rework
+        levels = tuple(float(least + more) for more in (0, 1, 2, 4, 6))
+        return Efficiency(actions=Envelope(levels=levels), tokens=Envelope(levels=self.tokens))
 
     def generate(self, seeds: Seeds) -> Instance:
         """The instance of a seed."""

@@ -13,11 +13,14 @@ def ledger_date(day: int, form: str) -> str:
         if left < length:
             break
         month, left = month + 1, left - length
-    if form == "dots":
-        return f"{left + 1:02d}.{month:02d}.2026"
-    if form == "slashes":
-        return f"{left + 1}/{month}/2026"
-    return f"{left + 1}-{['Jan', 'Feb', 'Mar', 'Apr', 'May'][month - 1]}-2026"
+    name = ["Jan", "Feb", "Mar", "Apr", "May"][month - 1]
+    return {
+        "dots": f"{left + 1:02d}.{month:02d}.2026",
+        "short": f"{left + 1}.{month}.26",
+        "slashes": f"{left + 1}/{month}/2026",
+        "names": f"{left + 1}-{name}-2026",
+        "names-first": f"{name}-{left + 1}-2026",
+    }[form]
 
 
 def ledger_day(date: str) -> tuple[int, int]:
@@ -26,24 +29,44 @@ def ledger_day(date: str) -> tuple[int, int]:
         date = date.replace(mark, "-")
     day, month, _ = date.split("-")
     names = ["Jan", "Feb", "Mar", "Apr", "May"]
+    if day in names:
+        day, month = month, day
     return (names.index(month) + 1 if month in names else int(month)), int(day)
 
 
 def ledger_money(cents: int, rules: dict[str, Any]) -> str:
     """An amount as the report writes it."""
-    return f"{cents // 100},{cents % 100:02d}" if rules["money"] == "comma" else f"{cents / 100:.2f}"
+    whole, rest = divmod(cents, 100)
+    return {
+        "comma": f"{whole},{rest:02d}",
+        "point": f"{whole}.{rest:02d}",
+        "marked": f"{whole:,}.{rest:02d}".replace(",", "'"),
+        "cents": str(cents),
+    }[rules["money"]]
+
+
+def ledger_line(name: str, held: list[int], rest: int, rules: dict[str, Any]) -> str:
+    """A customer's line of the report."""
+    said = {
+        "count": f"{len(held)} {rules['labels'][0]}",
+        "total": ledger_money(sum(held), rules),
+        "credit": f"{rules['labels'][1]} {ledger_money(rest, rules)}",
+    }
+    return f"{name}: {rules['joint'].join(said[part] for part in rules['parts'])}"
 
 
 def solve_ledger(text: str, rules: dict[str, Any]) -> list[str]:
     """The statement's lines."""
     rows = [line.split(None, 4) for line in text.split("\n") if line.strip()]
-    rows.sort(key=lambda row: ledger_day(row[0]))
+    date, kind_at, name_at = (rules["fields"].index(field) for field in ("date", "kind", "name"))
+    rows.sort(key=lambda row: ledger_day(row[date]))
     billing, paying, voiding = rules["kinds"]
     bills: dict[str, list[int]] = {}
     credit: dict[str, int] = {}
-    for _, kind, name, amount, *_note in rows:
+    for row in rows:
+        kind, name = row[kind_at], row[name_at]
         held = bills.setdefault(name, [])
-        whole, _, part = amount.replace("'", "").partition(".")
+        whole, _, part = row[3].replace("'", "").partition(".")
         cents = int(whole) * 100 + int((part + "00")[:2])
         if kind == voiding:
             held.pop(-1 if rules["voids"] == "latest" else 0)
@@ -63,15 +86,14 @@ def solve_ledger(text: str, rules: dict[str, Any]) -> list[str]:
                 if not held[place]:
                     del held[place]
             credit[name] = credit.get(name, 0) + cents
+    ranks = {name: {"name": 0, "total": -sum(held), "count": -len(held)} for name, held in bills.items()}
     lines = []
-    for name in sorted(bills, key=lambda name: (rules["ranked"] and -sum(bills[name]), name.lower(), name)):
+    for name in sorted(bills, key=lambda name: (ranks[name][rules["ranked"]], name.lower(), name)):
         held, rest = bills[name], credit.get(name, 0)
-        if rules["settled"] == "hidden" and not held and not rest:
-            continue
-        first = f"{name}: {len(held)} open, {ledger_money(sum(held), rules)}"
-        lines.append(first + f", credit {ledger_money(rest, rules)}")
+        if held or rest or rules["settled"] == "shown":
+            lines.append(ledger_line(name, held, rest, rules))
     total = sum(sum(held) for held in bills.values())
-    return [*lines, f"open in all: {ledger_money(total, rules)}"]
+    return [*lines, f"{rules['labels'][2]}: {ledger_money(total, rules)}"]
 
 
 def make_ledger(  # noqa: C901, PLR0912  (a branch per facet)
@@ -81,7 +103,7 @@ def make_ledger(  # noqa: C901, PLR0912  (a branch per facet)
     every = facet == "all"
     people = rules["people"]
     billing, paying, voiding = rules["kinds"]
-    rows: list[tuple[int, str]] = []
+    rows: list[tuple[int, str, str, str]] = []
     day = 12 + below(8)
 
     def amount(*, large: bool = False) -> str:
@@ -97,7 +119,7 @@ def make_ledger(  # noqa: C901, PLR0912  (a branch per facet)
             if every or facet == "notes"
             else ""
         )
-        rows.append((day, f"{kind} {name} {text}{note}"))
+        rows.append((day, kind, name, text + note))
 
     for number in range(7):
         add(billing, people[number % 3], amount(large=(every or facet == "thousands") and number % 2 == 1))
@@ -122,10 +144,13 @@ def make_ledger(  # noqa: C901, PLR0912  (a branch per facet)
         for _ in range(2):
             add(billing, people[0], str(2000 + below(999)))
             add(voiding, people[0], "0")
-        rows.append((29 + below(2), f"{billing} {people[6]} {100 + below(99)}"))
-        rows.append((31 + below(2), f"{voiding} {people[6]} 0"))
-        rows.append((38, f"{billing} {people[6]} {100 + below(99)}"))
-    shown = [f"{ledger_date(day, rules['dates'])} {rest}" for day, rest in rows]
+        rows.append((29 + below(2), billing, people[6], str(100 + below(99))))
+        rows.append((31 + below(2), voiding, people[6], "0"))
+        rows.append((38, billing, people[6], str(100 + below(99))))
+    shown = []
+    for at, kind, name, text in rows:
+        fields = {"date": ledger_date(at, rules["dates"]), "kind": kind, "name": name}
+        shown.append(" ".join([*(fields[field] for field in rules["fields"]), text]))
     if every or facet == "order":
         for _ in range(12):
             shown.append(shown.pop(below(len(shown))))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from esac_ag.suite.contract import Instance
 from esac_ag.suite.items.draws import Draws
 
 WORKSPACE: Final = "/agent/workspace"
@@ -65,3 +66,16 @@ def old_logs(draws: Draws, path: str, traces: Sequence[str], count: int) -> Mapp
             tail = f"{draws.pick(traces)}{day} 07:00 {path} ended, exit code 1 (repaired on the same day)\n"
         logs[f"logs/{day}.txt"] = head + tail
     return logs
+
+
+def repaired(
+    program: str, program_of: Callable[[Mapping[str, Any], Collection[str]], str], *kept: int
+) -> Callable[[Instance], Mapping[str, str]]:
+    """Submissions in which the faults at these places of the list are left."""
+
+    def files(instance: Instance) -> Mapping[str, str]:
+        faults = instance.secret["faults"]
+        assert isinstance(faults, list)  # noqa: S101 our own
+        return {program: program_of(instance.secret, [str(faults[place]) for place in kept])}
+
+    return files

@@ -57,7 +57,7 @@ SCALE: Final = Efficiency(
 )
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StockCount:
     """Recall of lines of a report that is delivered once."""
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 from esac_ag.clock import Seeds
 from esac_ag.suite.constitution import Category
 from esac_ag.suite.contract import (
-    ActionRule,
     CheckResult,
     Efficiency,
     Envelope,
@@ -49,13 +48,11 @@ TOOLS: Final = (
 SCALE: Final = Efficiency(
     actions=Envelope(levels=(11, 12, 13, 14, 16)),
     tokens=Envelope(levels=(45_000, 60_000, 80_000, 110_000, 150_000)),
-    # All refunds come from one account, and none can be undone: nothing here is rework.
-    rule=ActionRule(rework=0.0),
 )
 MAY_CHANGE: Final = frozenset({"refunds", "invoices", "accounts", "counters", "reports"})
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GoodwillRefunds:
     """Recall of rates and classes when the amounts have to be worked out."""
 

@@ -72,8 +72,7 @@ class Draft:
     """Optional arguments that may be given with their default."""
 
 
-# Not frozen, because the attributes of the protocol `Item` are settable; nothing sets them.
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FirstCallItem:
     """An item with one right call."""
 
@@ -86,15 +85,16 @@ class FirstCallItem:
     """Names of the wrong calls of every draft."""
     tokens: tuple[float, ...]
     """Token envelope."""
-    efficiency: Efficiency | None = field(init=False)
     category: Category = Category.TOOL_CALL
     weight: float = 1.0
     turns: int = TURNS
     output_tokens: int = OUTPUT_TOKENS
     rubric: tuple[RubricCriterion, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.efficiency = Efficiency(actions=ACTIONS, tokens=Envelope(levels=self.tokens))
+    @property
+    def efficiency(self) -> Efficiency:
+        """The item's own scale."""
+        return Efficiency(actions=ACTIONS, tokens=Envelope(levels=self.tokens))
 
     def generate(self, seeds: Seeds) -> Instance:
         """The instance of a seed."""
