@@ -8,33 +8,34 @@ from typing import Final
 from esac_ag.report.suite_build import SuiteInputs, build_suite_view
 from esac_ag.report.suite_view import SuiteDecoding, SuiteView
 from esac_ag.suite.contract import Item, Tokens
-from esac_ag.suite.oracle import IN_MEMORY, Helpers, oracle_results
+from esac_ag.suite.oracle import Judge
 from esac_ag.suite.pools import DatasetSeed, seed_fingerprint
+from esac_ag.suite.replication import ItemResult
 
 MODEL: Final = "none: reference policies (oracle)"
-AGENT: Final = "reference policies in memory; tokens are estimates at four characters a token"
+AGENT: Final = "reference policies; tokens are estimates at four characters a token"
 
 
-def oracle_view(
+def oracle_report(
     items: Sequence[Item],
     dataset: DatasetSeed,
+    results: Sequence[ItemResult],
     *,
+    judge: Judge | None,
     harness_version: str,
     started_at: str,
     ended_at: str,
-    helpers: Helpers = IN_MEMORY,
-    judge: str | None = None,
 ) -> SuiteView:
-    """Play every reference policy that can be played and report on it; evidence about no model.
+    """The report on results of the reference policies, wherever they were played; evidence about no model.
 
     Args:
         items: the whole bank.
         dataset: pool and seed.
+        results: of the items that were measured.
+        judge: who judged.
         harness_version: version of this package.
         started_at: when it started, ISO 8601.
         ended_at: when it ended.
-        helpers: who runs programs and who judges; without them their items did not run.
-        judge: name of the judge among the helpers.
 
     Raises:
         HarnessError: the bank has drifted.
@@ -42,13 +43,13 @@ def oracle_view(
     return build_suite_view(
         SuiteInputs(
             items=items,
-            results=oracle_results(items, dataset.seed, helpers),
+            results=results,
             pool=dataset.pool,
             seed_fingerprint=seed_fingerprint(dataset.seed),
             seed_weak=dataset.weak,
             model=MODEL,
             agent=AGENT,
-            judge=judge,
+            judge=None if judge is None else judge.name,
             # Nothing was decoded, so no parameter was sent.
             decoding=SuiteDecoding(temperature=None, top_p=None),
             harness_version=harness_version,

@@ -11,11 +11,21 @@ from esac_ag.record import Record, Sha256
 from esac_ag.suite.constitution import THRESHOLD, TOLERANCE, Category, Pool
 from esac_ag.suite.contract import Fraction, Instance, Item, Policy
 from esac_ag.suite.efficiency import BEST_LEVEL, RunLevels, run_levels, total_tokens
-from esac_ag.suite.oracle import Helpers, instance_of, missing_helper, run_result
+from esac_ag.suite.oracle import Helpers, missing_helper, run_result
+from esac_ag.suite.pools import instance_of
 from esac_ag.suite.replication import RunResult
 from esac_ag.suite.scoring import is_complete, item_fraction
 
 REFERENCE: Final = "reference"
+
+
+class Place(StrEnum):
+    """Where policies were played."""
+
+    MEMORY = "memory"
+    """In this process: worlds, programs and hidden tests."""
+    CONTAINERS = "containers"
+    """As a model's run: tools and programs in the agent's container, hidden tests in the grader's."""
 
 
 class PolicyStanding(StrEnum):
@@ -48,6 +58,8 @@ class ItemSelftest(Record):
 
     item_id: str
     category: Category
+    judged_by: str | None
+    """Who gave the fractions of a judged item; null for deterministic items, and when nobody judged."""
     policies: tuple[PolicyResult, ...]
 
     @property
@@ -64,6 +76,7 @@ class SuiteSelftest(Record):
     format_version: Literal[1]
     pool: Pool
     seed_fingerprint: Sha256
+    place: Place
     items: tuple[ItemSelftest, ...]
     met: int
     missed: int
@@ -79,28 +92,38 @@ class SuiteSelftest(Record):
 def selftest(
     items: Sequence[Item], dataset_seed: str, helpers: Helpers, *, pool: Pool, seed_fingerprint: Sha256
 ) -> SuiteSelftest:
-    """Play all policies on all items."""
-    tested = tuple(_item(item, dataset_seed, helpers) for item in items)
+    """Play all policies on all items, in memory."""
+    tested = [item_selftest(item, instance_of(item, dataset_seed), helpers) for item in items]
+    return whole_selftest(tested, Place.MEMORY, pool=pool, seed_fingerprint=seed_fingerprint)
+
+
+def whole_selftest(
+    tested: Sequence[ItemSelftest], place: Place, *, pool: Pool, seed_fingerprint: Sha256
+) -> SuiteSelftest:
+    """Items that were tested, with their sums."""
     counts = Counter(policy.standing for item in tested for policy in item.policies)
     return SuiteSelftest(
         format_version=1,
         pool=pool,
         seed_fingerprint=seed_fingerprint,
-        items=tested,
+        place=place,
+        items=tuple(tested),
         met=counts[PolicyStanding.MET],
         missed=counts[PolicyStanding.MISSED],
         not_run=counts[PolicyStanding.NOT_RUN],
     )
 
 
-def _item(item: Item, dataset_seed: str, helpers: Helpers) -> ItemSelftest:
-    instance = instance_of(item, dataset_seed)
+def item_selftest(item: Item, instance: Instance, helpers: Helpers) -> ItemSelftest:
+    """Play all policies on one item."""
     missing = missing_helper(item, instance, helpers)
+    judge = helpers.judge if item.rubric else None
     policies = [(REFERENCE, 1.0, item.reference(instance))]
     policies += [(cut.name, cut.most, cut.policy(instance)) for cut in item.shortcuts()]
     return ItemSelftest(
         item_id=item.id,
         category=item.category,
+        judged_by=None if judge is None else judge.name,
         policies=tuple(
             _policy(item, instance, name, most, policy, helpers)
             if missing is None

@@ -8,8 +8,8 @@ from esac_ag.errors import HarnessError
 from esac_ag.suite.bank import item_named
 from esac_ag.suite.constitution import PUBLIC_SEED
 from esac_ag.suite.contract import AgentView, RunEnd
-from esac_ag.suite.oracle import instance_of
 from esac_ag.suite.play import NO_ANSWER, estimated_tokens, goal_call, measured, play, user_answer
+from esac_ag.suite.pools import instance_of
 
 PLANNING = item_named("planning-release")
 ASK = item_named("ambiguity-ask")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,36 +10,33 @@ import pytest
 
 from esac_ag.errors import HarnessError
 from esac_ag.report.suite_machine import without_times
-from esac_ag.report.suite_oracle import oracle_view
+from esac_ag.report.suite_oracle import oracle_report
 from esac_ag.report.suite_view import SuiteView
 from esac_ag.suite.bank import bank, item_named
 from esac_ag.suite.constitution import PINNED_JUDGE, Category, Pool
-from esac_ag.suite.contract import CheckResult, Instance, Item, Shortcut, Trace
-from esac_ag.suite.items.ambiguity_item import AmbiguityItem
-from esac_ag.suite.judging import Judgment, judgment_checks
-from esac_ag.suite.oracle import IN_MEMORY, NEEDS_JUDGE, NEEDS_PROGRAMS, Helpers, oracle_results
-from esac_ag.suite.play import Programs
+from esac_ag.suite.contract import Instance, Item, Shortcut
+from esac_ag.suite.oracle import (
+    IN_MEMORY,
+    NEEDS_JUDGE,
+    NEEDS_PROGRAMS,
+    RULES,
+    Helpers,
+    oracle_results,
+)
 from esac_ag.suite.pools import resolve_seed
 from esac_ag.suite.scoring import Standing
-from esac_ag.suite.selftest import REFERENCE, PolicyStanding, SuiteSelftest, selftest
+from esac_ag.suite.selftest import REFERENCE, Place, PolicyStanding, SuiteSelftest, selftest
 from esac_ag.suite.verdict import Verdict
-from tests.builders_code_items import grade_in_process, run_in_process
-from tests.unit.test_items_ambiguity import JUDGES
 
 PUBLIC = resolve_seed(Pool.PUBLIC, flag=None, environment=None, file=None)
 HELD_OUT = resolve_seed(Pool.HELD_OUT, flag="0dd5eed" * 8, environment=None, file=None)
 LEFT_OUT = {Category.CODE, Category.RECOVERY, Category.AMBIGUITY}
 
 
-def judged_by_rules(item: Item, instance: Instance, trace: Trace) -> tuple[CheckResult, ...]:
-    """A judgment by the fixed rules of the ambiguity items' tests; no model."""
-    assert isinstance(item, AmbiguityItem)
-    return judgment_checks(
-        item.rubric, Judgment(scores=JUDGES[item.id](item, instance, trace), reason="by rule")
-    )
-
-
-EVERYBODY = Helpers(programs=Programs(run_in_process, grade_in_process), judge=judged_by_rules)
+NOBODY = Helpers()
+WITHOUT_A_JUDGE = replace(IN_MEMORY, judge=None)
+PINNED_BY_NAME = replace(IN_MEMORY, judge=replace(RULES, name=PINNED_JUDGE))
+"""For the verdict alone: as if the pinned judge had judged as the rules do."""
 
 
 def played(
@@ -48,16 +46,16 @@ def played(
     return selftest(items or bank(), seed, helpers, pool=pool, seed_fingerprint="ab" * 32)
 
 
-def oracle(helpers: Helpers = IN_MEMORY, judge: str | None = None) -> SuiteView:
+def oracle(helpers: Helpers = IN_MEMORY, items: Sequence[Item] = bank()) -> SuiteView:
     """The oracle's report."""
-    return oracle_view(
-        bank(),
+    return oracle_report(
+        items,
         PUBLIC,
+        oracle_results(items, PUBLIC.seed, helpers),
+        judge=helpers.judge,
         harness_version="0.1.0",
         started_at="2026-10-01T10:00:00.000Z",
         ended_at="2026-10-01T10:00:01.000Z",
-        helpers=helpers,
-        judge=judge,
     )
 
 
@@ -71,33 +69,39 @@ class Altered:
         return self._changes.get(name, getattr(self._item, name))
 
 
-def test_every_policy_that_can_be_played_in_memory_keeps_what_was_declared() -> None:
-    """Nothing misses; what needs programs or a judge is not run, and nothing else is left out."""
+def test_all_policies_of_all_items_keep_what_was_declared() -> None:
+    """The whole bank is played in memory: nothing is left out and nothing misses."""
     found = played()
+    assert (found.missed, found.not_run, found.place) == (0, 0, Place.MEMORY)
+    assert found.met == sum(1 + len(item.shortcuts()) for item in bank())
+
+
+def test_what_rules_judged_is_labelled_so_and_nothing_else_is() -> None:
+    """Whoever reads the result sees that no model judged."""
+    for item in played().items:
+        judged = item.category is Category.AMBIGUITY
+        assert item.judged_by == ("fixed rules, no model" if judged else None)
+
+
+@pytest.mark.parametrize(
+    ("helpers", "left_out", "why"),
+    [
+        (WITHOUT_A_JUDGE, {Category.AMBIGUITY}, NEEDS_JUDGE),
+        (replace(IN_MEMORY, programs=None), {Category.CODE, Category.RECOVERY}, NEEDS_PROGRAMS),
+    ],
+    ids=["no-judge", "no-programs"],
+)
+def test_what_a_missing_helper_would_do_is_not_run(
+    helpers: Helpers, left_out: set[Category], why: str
+) -> None:
+    """Missing is neither zero nor passed, and has a reason."""
+    found = played(helpers=helpers)
     assert found.holds
-    assert found.met > 150
+    assert {item.category for item in found.items if item.standing is PolicyStanding.NOT_RUN} == left_out
     for item in found.items:
-        expected = PolicyStanding.NOT_RUN if item.category in LEFT_OUT else PolicyStanding.MET
-        assert item.standing is expected
-
-
-def test_what_is_not_run_has_no_fraction_and_a_reason() -> None:
-    """Missing is neither zero nor passed."""
-    left_out = [
-        (item.category, policy)
-        for item in played().items
-        for policy in item.policies
-        if policy.standing is PolicyStanding.NOT_RUN
-    ]
-    for category, policy in left_out:
-        assert policy.fraction is None
-        assert policy.why == (NEEDS_JUDGE if category is Category.AMBIGUITY else NEEDS_PROGRAMS)
-
-
-def test_with_programs_and_a_judge_all_policies_of_all_items_keep_what_was_declared() -> None:
-    """The whole bank: nothing is left out and nothing misses."""
-    found = played(helpers=EVERYBODY)
-    assert (found.missed, found.not_run) == (0, 0)
+        for policy in item.policies if item.category in left_out else ():
+            assert (policy.standing, policy.fraction, policy.why) == (PolicyStanding.NOT_RUN, None, why)
+            assert item.judged_by is None
 
 
 def test_a_held_out_seed_tests_as_well() -> None:
@@ -151,35 +155,48 @@ def test_a_reference_that_wastes_a_call_is_missed() -> None:
     assert row.action_level < 6
 
 
-def test_the_oracle_in_memory_is_incomplete_and_says_so() -> None:
+def test_the_oracle_without_helpers_is_incomplete_and_says_so() -> None:
     """15 items earn everything, 8 did not run, and the verdict is no pass."""
-    view = oracle()
+    view = oracle(NOBODY)
     assert view.decision.verdict is Verdict.INCOMPLETE
     assert (view.counts.full, view.counts.not_run) == (15, 8)
     assert {row.category for row in view.items if row.standing is Standing.NOT_RUN} == LEFT_OUT
     assert all(row.action_share == row.token_share == 1.0 for row in view.items if row.runs and row.eligible)
 
 
-def test_the_oracle_earns_exactly_75_once_everything_is_really_played() -> None:
-    """Programs run by this process and a judge made of rules: 75.00, level 6 everywhere, PASS."""
-    view = oracle(EVERYBODY, PINNED_JUDGE)
+def test_the_oracle_earns_exactly_75_with_level_6_everywhere() -> None:
+    """Every item's reference is measured, and the scale's top is reached."""
+    view = oracle()
     assert view.total.points == 75.0
     assert view.modifier.points == 5.0
-    assert view.decision.verdict is Verdict.PASS
     levels = [run.levels for row in view.items for run in row.runs if row.eligible]
     assert {(level.action_level, level.token_level) for level in levels if level} == {(6, 6)}
 
 
-@pytest.mark.parametrize("helpers", [IN_MEMORY, EVERYBODY], ids=["in-memory", "everybody"])
+def test_a_judge_made_of_rules_makes_no_verdict() -> None:
+    """The report names who judged, and claims no pass by a judge that was not asked."""
+    view = oracle()
+    assert view.header.judge == RULES.name != PINNED_JUDGE
+    assert view.decision.verdict is Verdict.NOT_VALID
+    assert view.decision.exit_code == 3
+
+
+def test_the_same_numbers_pass_under_the_pinned_judge() -> None:
+    """Only the judge's name keeps the oracle from its verdict."""
+    view, passed = oracle(), oracle(PINNED_BY_NAME)
+    assert passed.decision.verdict is Verdict.PASS
+    assert passed.total == view.total
+
+
+@pytest.mark.parametrize("helpers", [IN_MEMORY, NOBODY], ids=["in-memory", "nobody"])
 def test_two_oracle_runs_give_the_same_bytes(helpers: Helpers) -> None:
     """The report without its times is deterministic."""
-    judge = PINNED_JUDGE if helpers.judge else None
-    assert without_times(oracle(helpers, judge)) == without_times(oracle(helpers, judge))
+    assert without_times(oracle(helpers)) == without_times(oracle(helpers))
 
 
 def test_the_oracle_leaves_out_what_a_missing_helper_would_do() -> None:
     """With programs and without a judge only the judged items are missing."""
-    results = oracle_results(bank(), PUBLIC.seed, replace(EVERYBODY, judge=None))
+    results = oracle_results(bank(), PUBLIC.seed, WITHOUT_A_JUDGE)
     assert {item.category for item in bank()} - {
         item_named(result.item_id).category for result in results
     } == {Category.AMBIGUITY}
@@ -188,4 +205,4 @@ def test_the_oracle_leaves_out_what_a_missing_helper_would_do() -> None:
 def test_a_drifted_bank_gets_no_report() -> None:
     """The report checks the bank again."""
     with pytest.raises(HarnessError, match="drifted"):
-        oracle_view(bank()[1:], PUBLIC, harness_version="0", started_at="", ended_at="")
+        oracle(items=bank()[1:])
