@@ -7,6 +7,7 @@ import base64
 import json
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,7 @@ from esac_ag.manifest.plan import (
 )
 from esac_ag.sandbox.contract import (
     CommandResult,
+    Dialogue,
     ExitState,
     ExportedTree,
     OutputSink,
@@ -254,6 +256,16 @@ class AnsweringSandbox:
         self.commands.append(command)
         self.caps_bytes.append(output_bytes)
         return self.answer(command)
+
+    def open(
+        self,
+        argv: Sequence[str],
+        *,
+        working_dir: str | None = None,
+        environment: Sequence[tuple[str, str]] = (),
+    ) -> AbstractContextManager[Dialogue]:
+        """Nobody to speak with."""
+        raise AssertionError(f"nobody expected a dialogue with {argv}")
 
     def wait(self, deadline: Deadline, *, sink: OutputSink | None = None) -> ExitState:
         """Tell that the first process ended."""

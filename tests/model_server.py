@@ -155,11 +155,14 @@ class ModelServer:
         """Replies that nobody has asked for yet."""
         return len(self._script)
 
+    def _reply_to(self, request: Recorded) -> Scripted:  # noqa: ARG002  (for servers that read it)
+        return self._script.pop(0) if self._script else refuses(500, message="the script is at its end")
+
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         body = await request.body()
         self.requests.append(Recorded(request.url.path, dict(request.headers), body))
-        reply = self._script.pop(0) if self._script else refuses(500, message="the script is at its end")
+        reply = self._reply_to(self.requests[-1])
         while reply.never and (await receive())["type"] != "http.disconnect":
             pass
         response = Response(reply.body, reply.status, dict(reply.headers))

@@ -12,19 +12,20 @@ from esac_ag.agents.chat_client import ChatClient, Patience
 from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Equipment
 from esac_ag.agents.conversation import Conversation
 from esac_ag.agents.endings import Ending
+from esac_ag.agents.exchange import Exchange, request_frame
 from esac_ag.agents.instructions import SYSTEM_MESSAGE_PLACE, equipment, placement, system_message
 from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, loaded_instructions
-from esac_ag.agents.metering import Meter
 from esac_ag.agents.presence import present_files
 from esac_ag.agents.recorder import Recorder
-from esac_ag.agents.settings import ChatSettings
+from esac_ag.agents.settings import ChatSettings, usable_key
 from esac_ag.agents.shell import Shell
 from esac_ag.agents.tools import Toolbox, schemas
 from esac_ag.artifacts.redaction import Redactor
-from esac_ag.attempt import Costs, Outcome
+from esac_ag.attempt import Outcome
+from esac_ag.attempt.metering import Meter
 from esac_ag.canonical import canonical_json
-from esac_ag.errors import InputRefused, UsageError
-from esac_ag.manifest.plan import Manifest, Model, TokenPrice
+from esac_ag.errors import InputRefused
+from esac_ag.manifest.plan import Model, Plan, TokenPrice
 from esac_ag.sandbox.contract import Sandbox
 
 
@@ -76,23 +77,19 @@ class ChatAgent:
         meter = Meter(assignment.limits, self.price)
         if not all(present.values()):
             ending = Ending(Outcome.INFRA, "The arm's files did not arrive in the container")
-            return self._end(ending, meter, started_s, _loaded(assignment, places, present, []))
-        with self._client(assignment, recorder) as client:
+            return self._end(ending, meter, started_s, loaded_by(assignment, places, present, []))
+        with self.client(assignment, recorder) as client:
+            head = request_head(self.model, self.settings)
+            exchange = Exchange(head, client, meter, recorder, assignment.deadline)
             shell = Shell(sandbox, recorder, assignment.deadline, assignment.limits.output_bytes)
-            conversation = Conversation(
-                request_head(self.model, self.settings),
-                client,
-                Toolbox(shell, self.settings),
-                meter,
-                recorder,
-                assignment,
-            )
+            conversation = Conversation(exchange, Toolbox(shell, self.settings), meter, assignment)
             ending = conversation.run(system_message(bundle))
         recorder.notice(ending.reason)
-        loaded = _loaded(assignment, places, present, conversation.requests())
+        loaded = loaded_by(assignment, places, present, exchange.requests())
         return self._end(ending, meter, started_s, loaded)
 
-    def _client(self, assignment: Assignment, recorder: Recorder) -> ChatClient:
+    def client(self, assignment: Assignment, recorder: Recorder) -> ChatClient:
+        """The wire of one attempt."""
         return ChatClient(
             self.endpoint,
             self.key,
@@ -109,18 +106,12 @@ class ChatAgent:
             # The reason may quote the provider, and a provider may quote the key.
             reason=Redactor(self.secrets()).text(ending.reason),
             limit=ending.limit,
-            costs=Costs(
-                latency_s=clock.monotonic_s() - started_s,
-                turns=meter.turns,
-                tool_calls=meter.tool_calls,
-                usage=meter.usage,
-                cost=meter.cost,
-            ),
+            costs=meter.costs(clock.monotonic_s() - started_s),
             loaded=loaded,
         )
 
 
-def make_chat_agent(manifest: Manifest, environ: Mapping[str, str]) -> ChatAgent:
+def make_chat_agent(manifest: Plan, environ: Mapping[str, str]) -> ChatAgent:
     """The agent that a manifest plans.
 
     Raises:
@@ -152,42 +143,23 @@ def make_chat_agent(manifest: Manifest, environ: Mapping[str, str]) -> ChatAgent
         model=manifest.model,
         settings=settings,
         endpoint=settings.endpoint(environ),
-        key=_key(environ, settings),
+        key=usable_key(environ, settings.api_key_env),
         price=price,
-    )
-
-
-def _key(environ: Mapping[str, str], settings: ChatSettings) -> str:
-    key = environ.get(settings.api_key_env, "").strip()
-    if key.isascii() and (key.isprintable() or not key):
-        return key
-    raise UsageError(
-        "The API key holds characters that no HTTP header can carry",
-        where=f"the environment variable {settings.api_key_env}",
-        remedy="copy the key again, without line breaks",
     )
 
 
 def request_head(model: Model, settings: ChatSettings) -> dict[str, JsonValue]:
     """Everything of a request but its messages: the same in every request of a study."""
-    decoding = model.decoding
-    optional: dict[str, JsonValue] = {
-        "temperature": decoding.temperature,
-        "top_p": decoding.top_p,
-        settings.output_tokens_field.value: decoding.max_output_tokens,
-        "seed": decoding.seed,
-        "reasoning_effort": model.reasoning,
-    }
-    sent = {key: value for key, value in optional.items() if value is not None}
-    return {"model": model.name, "tools": schemas(settings), "stream": False, **sent}
+    return request_frame(model, settings, schemas(settings))
 
 
-def _loaded(
+def loaded_by(
     assignment: Assignment,
     places: Mapping[bytes, str],
     present: Mapping[bytes, bool],
     requests: Iterable[SeenRequest],
 ) -> LoadedInstructions:
+    """What the requests of an attempt held of its arm's bundle and of the others'."""
     arm = assignment.cell.arm
     return loaded_instructions(
         arm,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from esac_ag.agents.failures import Consequence, Failure
 from esac_ag.attempt import LimitKind, Outcome
+from esac_ag.failures import Consequence, Failure
 from esac_ag.sandbox.contract import Termination
 
 

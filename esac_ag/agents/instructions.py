@@ -5,7 +5,10 @@ The system message is the same for every arm up to the arm's own part; the contr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from esac_ag.agents.contract import AGENT_HOME, AGENT_WORKSPACE, ArmBundle, Equipment
+from esac_ag.agents.loaded import readable_text
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.plan import ArmKind
 from esac_ag.tree import FileTree
@@ -54,25 +57,76 @@ def system_message(bundle: ArmBundle | None) -> str:
     """
     if bundle is None:
         return SYSTEM_MESSAGE
-    entry = _entry(bundle)
-    parts = [SYSTEM_MESSAGE]
-    places = placement(bundle)
-    if entry is not None:
-        parts.append(f"These instructions apply ({places[entry]}):\n\n{_entry_text(bundle, entry)}")
+    return "\n\n".join([SYSTEM_MESSAGE, *arm_parts(bundle, placement(bundle))])
+
+
+def arm_parts(bundle: ArmBundle, places: Mapping[bytes, str]) -> list[str]:
+    """What a message tells of an arm: the first file whole, the paths of the others, where to read on.
+
+    Args:
+        bundle: the arm's bundle.
+        places: path inside the container for every path of the bundle.
+
+    Raises:
+        InputRefused: the bundle lacks the file that its kind begins with, or that file is not UTF-8.
+    """
+    entry = entry_of(bundle)
+    parts = [] if entry is None else [_applying(places[entry], entry_text(bundle, entry))]
     if others := [place for path, place in places.items() if path != entry]:
-        parts.append("Files that belong to the instructions:\n" + "\n".join(f"- {p}" for p in others))
+        parts.append(belonging(others))
     if bundle.mention_in_instructions:
         parts.append(f"Read {_folder(bundle)} in {AGENT_HOME} fully before you begin, and follow it.")
+    return parts
+
+
+def belonging(places: Iterable[str]) -> str:
+    """The sentence that lists files of an arm."""
+    return "Files that belong to the instructions:\n" + "\n".join(f"- {place}" for place in places)
+
+
+def instructions_message(bundle: ArmBundle) -> str:
+    """The system message of an arm for work whose tools open no file of the bundle: all its texts, in full.
+
+    There is no more in it, so that the control, which gets no system message, differs by the bundle alone.
+
+    Raises:
+        InputRefused: the bundle lacks the file that its kind begins with, that file is not UTF-8, or there is
+            no text in the bundle at all.
+    """
+    entry = entry_of(bundle)
+    parts = [] if entry is None else [_applying(entry.decode(), entry_text(bundle, entry))]
+    for path, node in bundle.files.files().items():
+        if path != entry and (text := readable_text(node.data)):
+            name = path.decode("utf-8", "replace")
+            parts.append(f"{name}, which belongs to the instructions:\n\n{text}")
+    if not parts:
+        raise InputRefused(
+            f"The bundle of arm {bundle.arm_id} holds no text that a message could carry",
+            where=f"arm {bundle.arm_id}, kind {bundle.kind}",
+            remedy="freeze a bundle with at least one UTF-8 text file",
+        )
     return "\n\n".join(parts)
+
+
+def _applying(place: str, text: str) -> str:
+    return f"These instructions apply ({place}):\n\n{text}"
 
 
 def _folder(bundle: ArmBundle) -> str:
     return f"{FOLDERS[ArmKind(bundle.kind)]}/{bundle.arm_id}"
 
 
-def _entry(bundle: ArmBundle) -> bytes | None:
-    """The file whose whole text goes into the system message; none for plain folders."""
-    names = ENTRY_FILES[ArmKind(bundle.kind)]
+def entry_of(bundle: ArmBundle, names: Sequence[bytes] | None = None) -> bytes | None:
+    """The file whose whole text the agent is given; none for plain folders.
+
+    Args:
+        bundle: the arm's bundle.
+        names: files to look for in place of the kind's own, the best first.
+
+    Raises:
+        InputRefused: the bundle has none of them.
+    """
+    names = ENTRY_FILES[ArmKind(bundle.kind)] if names is None else names
     files = bundle.files.files()
     for name in names:
         if name in files:
@@ -88,7 +142,12 @@ def _entry(bundle: ArmBundle) -> bytes | None:
     )
 
 
-def _entry_text(bundle: ArmBundle, entry: bytes) -> str:
+def entry_text(bundle: ArmBundle, entry: bytes) -> str:
+    """The text of a bundle's file, with LF and without white space around.
+
+    Raises:
+        InputRefused: it is not UTF-8.
+    """
     try:
         text = bundle.files.files()[entry].data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -102,7 +102,9 @@ def loaded_instructions(
     """
     own = bundle or FileTree()
     listed = _Sightings({path: _listing_needle(path, placed) for path in own.files()})
-    in_full = _Sightings({path: text for path in own.files() if (text := _text(own.files()[path].data))})
+    in_full = _Sightings(
+        {path: text for path in own.files() if (text := readable_text(own.files()[path].data))}
+    )
     foreign = _Sightings(dict(_foreign_markers(own, others)))
     count = 0
     for request in requests or ():
@@ -143,7 +145,7 @@ class _Sightings(Generic[Key]):
             self.first[key] = Sighting(request=request.number, request_sha256=request.sha256)
 
 
-def _text(data: bytes) -> str:
+def readable_text(data: bytes) -> str:
     """The file's text as a request may hold it: LF, without white space around; empty when it is no text."""
     try:
         return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").strip()
@@ -157,7 +159,7 @@ def _listing_needle(path: bytes, placed: Mapping[bytes, str]) -> str:
 
 def _foreign_markers(own: FileTree, others: Mapping[str, FileTree]) -> Iterator[tuple[tuple[str, str], str]]:
     """Name, description and longer lines of the other bundles, unless this arm's own files hold them too."""
-    ours = "\n".join(_text(node.data) for node in own.files().values())
+    ours = "\n".join(readable_text(node.data) for node in own.files().values())
     for arm, tree in others.items():
         for marker in dict.fromkeys(_markers(tree)):
             if marker not in ours:
@@ -166,7 +168,7 @@ def _foreign_markers(own: FileTree, others: Mapping[str, FileTree]) -> Iterator[
 
 def _markers(tree: FileTree) -> Iterator[str]:
     for node in tree.files().values():
-        text = _text(node.data)
+        text = readable_text(node.data)
         fields = front_matter(text)
         for key in ("name", "description"):
             if len(value := fields.get(key, "")) >= SHORTEST_MARKER:

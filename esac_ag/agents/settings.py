@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from esac_ag.errors import InputRefused, UsageError
-from esac_ag.record import Record
+from esac_ag.record import Record, VariableName
 
 BASE_URL_VARIABLE = "ESAC_AG_BASE_URL"
 
@@ -29,7 +29,7 @@ class ChatSettings(Record):
 
     base_url: str | None = None
     """Address of the endpoint up to and without `/chat/completions`; by default `ESAC_AG_BASE_URL`."""
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "OPENAI_API_KEY"
+    api_key_env: VariableName = "OPENAI_API_KEY"
     """Environment variable of the host that holds the key; nothing is sent when it is unset."""
     output_tokens_field: Annotated[OutputTokensField, Field(strict=False)] = OutputTokensField.MAX_TOKENS
     """Which field carries the manifest's `max_output_tokens`."""
@@ -86,19 +86,69 @@ class ChatSettings(Record):
                 where=f"agent.settings.base_url, or the environment variable {BASE_URL_VARIABLE}",
                 expected="an http or https address, such as https://api.example.com/v1",
                 found=str(error),
-                remedy=f"export {BASE_URL_VARIABLE}=https://.../v1",
+                remedy=f"export {BASE_URL_VARIABLE}=https://.../v1, without /chat/completions",
             ) from error
 
 
+def usable_key(environ: Mapping[str, str], variable: str) -> str:
+    """The key in a variable; empty when there is none.
+
+    Raises:
+        UsageError: no HTTP header can carry it.
+    """
+    key = environ.get(variable, "").strip()
+    if key.isascii() and (key.isprintable() or not key):
+        return key
+    raise UsageError(
+        "The API key holds characters that no HTTP header can carry.",
+        where=f"the environment variable {variable}",
+        remedy="copy the key again, without line breaks",
+    )
+
+
 def plain_address(value: str) -> str:
-    """An http(s) address without credentials, query and fragment; a trailing slash is dropped.
+    """A base address: http(s), without credentials, query and fragment; a trailing slash is dropped.
+
+    It ends before `/chat/completions`, which is added to it.
 
     Raises:
         ValueError: it is something else. The text never repeats the address, which may hold a secret.
     """
     parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not _has_a_usable_port(parts):
         raise ValueError("not an http or https address" if value else "nothing")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("an address with credentials, a query or a fragment")
+    if parts.path.rstrip("/").endswith("/chat/completions"):
+        raise ValueError("an address with /chat/completions at its end, which is added: leave it out")
     return value.rstrip("/")
+
+
+def usable_address(value: str, where: str) -> str:
+    """As `plain_address`, for an address that somebody gave.
+
+    Args:
+        value: the address.
+        where: where it was given: an option, or an option and a variable.
+
+    Raises:
+        UsageError: it is not usable.
+    """
+    try:
+        return plain_address(value)
+    except ValueError as error:
+        raise UsageError(
+            "There is no usable address of an endpoint.",
+            where=where,
+            expected="an http or https address, such as https://api.example.com/v1",
+            found=str(error),
+            remedy="give the address up to and without /chat/completions, without a key in it",
+        ) from error
+
+
+def _has_a_usable_port(parts: SplitResult) -> bool:
+    """Whether the port is a number that a port can have, or left out."""
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False

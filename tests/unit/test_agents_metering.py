@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from esac_ag.agents.metering import Meter, cost_of, total
 from esac_ag.attempt import LimitKind, Usage
+from esac_ag.attempt.metering import Meter, cost_of, total
 from esac_ag.manifest.plan import Limits, TokenPrice
 
 USED = Usage(model_calls=1, input_tokens=1_000_000, cached_input_tokens=400_000, output_tokens=100_000)

@@ -10,7 +10,6 @@ import pytest
 from pydantic import JsonValue
 
 from esac_ag.agents.chat import ChatAgent
-from esac_ag.agents.failures import FailureClass
 from esac_ag.agents.registry import make_agent
 from esac_ag.agents.script_book import (
     ApplyPatch,
@@ -29,6 +28,7 @@ from esac_ag.agents.scripted import ScriptedAgent
 from esac_ag.agents.settings import BASE_URL_VARIABLE, ChatSettings
 from esac_ag.agents.tools import TOOLS, schemas
 from esac_ag.errors import InputRefused, UsageError
+from esac_ag.failures import FailureClass
 from esac_ag.manifest.plan import AgentKind
 from tests.builders_agents import a_manifest
 

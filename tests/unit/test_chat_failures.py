@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,7 +14,10 @@ import pytest
 from esac_ag.agents.chat import make_chat_agent
 from esac_ag.agents.chat_client import MOST_REPLY_BYTES
 from esac_ag.agents.contract import AgentEnd
-from esac_ag.agents.failures import (
+from esac_ag.agents.replies import MOST_TEXT_BYTES
+from esac_ag.attempt import LimitKind, Outcome
+from esac_ag.clock import Deadline
+from esac_ag.failures import (
     CONSEQUENCES,
     REMEDIES,
     Consequence,
@@ -20,8 +26,6 @@ from esac_ag.agents.failures import (
     classify,
     delay_s,
 )
-from esac_ag.attempt import LimitKind, Outcome
-from esac_ag.clock import Deadline
 from esac_ag.transcript import EntryKind
 from tests.builders_agents import AnsweringSandbox, Written, a_manifest, an_assignment
 from tests.model_server import (
@@ -50,6 +54,13 @@ def met(
     return end, written, server, slept
 
 
+def tells(error: object, content: str = "", finish: str = "error") -> Scripted:
+    """Status 200 with an error in the choice, beside what was written until then."""
+    body = json.loads(says(content, finish=finish).body)
+    body["choices"][0]["error"] = error
+    return Scripted(json.dumps(body).encode())
+
+
 def huge() -> Scripted:
     """A reply that is larger than any reply should be."""
     return says("x" * MOST_REPLY_BYTES)
@@ -70,6 +81,11 @@ def huge() -> Scripted:
         (broken(b"[" * 100_000), "broken-reply"),
         (broken(b'{"choices": []}'), "broken-reply"),
         (broken(b'{"error": {"message": "upstream"}}'), "broken-reply"),
+        (broken(b'{"error": {"message": "upstream", "code": 502}}'), "overloaded"),
+        (tells({"code": 429, "message": "slow down"}), "rate-limited"),
+        (tells({"code": 503}, content="Half an", finish="stop"), "overloaded"),
+        (says("", finish="error"), "broken-reply"),
+        (says("Half an", finish="insufficient_system_resource"), "broken-reply"),
         (broken(b'{"choices": [{"message": {"content": 5}}]}'), "broken-reply"),
         (broken(b'{"choices": [{"message": {"content": "a"}}], "x": NaN}'), "broken-reply"),
         (replace(says("x"), headers=(("content-encoding", "gzip"),)), "broken-reply"),
@@ -119,6 +135,8 @@ def test_a_failure_that_stays_spoils_the_attempt_after_the_configured_attempts()
         (refuses(404), REMEDIES[FailureClass.NOT_FOUND]),
         (refuses(400, message="temperature is not supported"), REMEDIES[FailureClass.REJECTED]),
         (refuses(402), REMEDIES[FailureClass.QUOTA]),
+        (tells({"code": 401}), REMEDIES[FailureClass.CREDENTIALS]),
+        (tells({"code": "insufficient_quota"}), REMEDIES[FailureClass.QUOTA]),
         (refuses(429, code="insufficient_quota"), REMEDIES[FailureClass.QUOTA]),
         (Scripted(b"", 307, (("location", "http://127.0.0.1:9/"),)), REMEDIES[FailureClass.REJECTED]),
     ],
@@ -197,6 +215,22 @@ def test_silence_after_a_failure_until_the_deadline_is_the_services_fault() -> N
     assert end.outcome is Outcome.INFRA
 
 
+def test_a_time_that_passes_without_a_connection_is_the_services_fault() -> None:
+    """No model is slow that nothing has reached."""
+    with ExitStack() as opened:
+        # Nobody takes connections from this queue, and it is full: a further one is not answered.
+        queue = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(queue.getsockname())
+        environ = {"ESAC_AG_BASE_URL": f"http://127.0.0.1:{queue.getsockname()[1]}/v1"}
+        assignment, _ = an_assignment(deadline=Deadline.after_s(0.5))
+        end = make_chat_agent(a_manifest(), environ).act(AnsweringSandbox(), assignment)
+    assert end.outcome is Outcome.INFRA
+    assert "no connection in time" in end.reason
+
+
 def test_a_cancelled_study_does_not_wait_for_a_model() -> None:
     """A request that hangs is given up as soon as the study is stopped."""
     with ModelServer([never()]) as server:
@@ -225,6 +259,7 @@ def test_a_cancelled_study_does_not_wait_for_the_next_attempt() -> None:
         {"prompt_tokens": "9", "completion_tokens": 1},
         {"prompt_tokens": 1.5, "completion_tokens": 1},
         {"completion_tokens": 1},
+        {"prompt_tokens": 0, "completion_tokens": 1},
     ],
 )
 def test_an_impossible_count_is_unknown(usage: object) -> None:
@@ -235,10 +270,34 @@ def test_an_impossible_count_is_unknown(usage: object) -> None:
     assert end.costs.usage.output_tokens == 1
 
 
+def test_a_reply_that_is_too_large_is_told_of() -> None:
+    """The transcript holds the beginning and a notice."""
+    end, written, _, _ = met([says("x" * 3_000_000), submits()])
+    assert end.outcome is Outcome.COMPLETED
+    assert any("too large, left out: text" in notice.text for notice in written.of_kind(EntryKind.NOTICE))
+    assert len(written.of_kind(EntryKind.MODEL)[0].text) == MOST_TEXT_BYTES
+
+
 def test_every_class_of_failure_has_a_consequence_and_a_remedy() -> None:
     """A class without a rule would fall through unseen."""
     assert set(CONSEQUENCES) == set(REMEDIES) == set(FailureClass)
     assert set(CONSEQUENCES.values()) == set(Consequence)
+
+
+@pytest.mark.parametrize(
+    ("kind", "flags"),
+    [
+        (FailureClass.NOT_FOUND, ("--base-url", "-m)")),
+        (FailureClass.REJECTED, ("--provider-decoding", "--setting")),
+        (FailureClass.TRANSPORT, ("--base-url",)),
+        (FailureClass.BROKEN_REPLY, ("--base-url",)),
+    ],
+)
+def test_what_a_plan_keeps_is_corrected_by_a_new_run(kind: FailureClass, flags: tuple[str, ...]) -> None:
+    """Going on with the sealed plan would fail again: the flags of a new run are named."""
+    assert "sealed plan keeps" in REMEDIES[kind]
+    assert "start a new run" in REMEDIES[kind]
+    assert [flag for flag in flags if flag not in REMEDIES[kind]] == []
 
 
 @pytest.mark.parametrize(

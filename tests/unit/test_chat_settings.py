@@ -32,7 +32,16 @@ def test_the_manifest_precedes_the_environment() -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["", "models.example/v1", "ftp://x/v1", "https://user:pass@x/v1", "https://x/v1?key=k", "https:///v1"],
+    [
+        "",
+        "models.example/v1",
+        "ftp://x/v1",
+        "https://user:pass@x/v1",
+        "https://x/v1?key=k",
+        "https:///v1",
+        "https://x/v1/chat/completions",
+        "https://x/v1/chat/completions/",
+    ],
 )
 def test_an_address_that_cannot_be_used_is_a_usage_error_and_never_repeated(address: str) -> None:
     """The remedy names the variable, and what may be a secret is not printed."""
@@ -52,6 +61,7 @@ def test_an_address_that_cannot_be_used_is_a_usage_error_and_never_repeated(addr
         ({"request_timeout_s": -1}, "request_timeout_s"),
         ({"output_tokens_field": "n"}, "output_tokens_field"),
         ({"base_url": "https://u:p@x/v1"}, "base_url"),
+        ({"base_url": "https://x/v1/chat/completions"}, "/chat/completions at its end"),
         ({"api_key_env": "A B"}, "api_key_env"),
     ],
 )
