@@ -12,8 +12,14 @@ EDIT = "Correct the draft and freeze it again under a new study id."
 SKILL_FILE = "SKILL.md"
 
 
-def judge_arms(arms: Sequence[Arm | None], out: Collector) -> None:
-    """Ids, the control, and the form of each arm. Malformed arms count, but are judged elsewhere."""
+def judge_arms(arms: Sequence[Arm | None], out: Collector, *, alone: bool = False) -> None:
+    """Ids, the control, and the form of each arm. Malformed arms count, but are judged elsewhere.
+
+    Args:
+        arms: in the manifest's order; none where one is malformed.
+        out: takes the findings.
+        alone: whether the control needs no arm beside it.
+    """
     known = [arm for arm in arms if arm]
     ids = [arm.id for arm in known]
     for index, arm in enumerate(arms):
@@ -30,7 +36,7 @@ def judge_arms(arms: Sequence[Arm | None], out: Collector) -> None:
     if NEUTRAL not in ids and len(known) == len(arms):
         what = "The control arm is missing."
         out.error(("arms",), "no-neutral", what, f"an arm `{NEUTRAL}`", ", ".join(ids) or "none", EDIT)
-    if len(known) == len(arms) and not [arm for arm in ids if arm != NEUTRAL]:
+    if not alone and len(known) == len(arms) and not [arm for arm in ids if arm != NEUTRAL]:
         what = "There is no arm beside the control."
         out.error(("arms",), "too-few-arms", what, "at least two arms", ", ".join(ids) or "none", EDIT)
 

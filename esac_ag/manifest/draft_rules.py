@@ -16,6 +16,7 @@ from esac_ag.manifest.findings import Finding, PathPart
 from esac_ag.manifest.plan import NEUTRAL, Status
 from esac_ag.manifest.prices_rules import judge_prices
 from esac_ag.manifest.schema import report_schema_faults, schema_of
+from esac_ag.manifest.sections import is_suite_plan
 from esac_ag.manifest.soundness import report_unsound
 from esac_ag.manifest.version1_files import Fault
 from esac_ag.manifest.version2 import report_record_faults
@@ -47,6 +48,9 @@ def judge_draft(
     if data.get("status") == Status.DRAFT:
         remedy = "Freeze it: esac-ag freeze DRAFT -o FROZEN"
         out.unready(("status",), "status", "The plan is a draft.", '"frozen"', '"draft"', remedy)
+    if is_suite_plan(data):
+        what = "A suite run is planned and sealed by the suite itself."
+        out.error(("suite", "name"), "suite", what, '"study"', '"esac-ag"', "Use: esac-ag suite run")
     parts = DraftSections.of(data)
     if parts.agent is not None and judge_runnable(parts.agent.kind, out) and parts.network is not None:
         judge_network(parts.agent.kind, parts.network, out)

@@ -332,14 +332,12 @@ class Prices(Record):
     per_million: dict[str, TokenPrice]
 
 
-class Manifest(Record):
-    """A sealed run manifest, format_version 2."""
+class Plan(Record):
+    """What every sealed plan of format_version 2 holds, whatever it measures."""
 
     format_version: Literal[2]
     study_id: Identifier
     suite: Suite
-    phase: Phase
-    status: Status
     model: Model
     agent: AgentPlan
     harness: Harness
@@ -347,10 +345,18 @@ class Manifest(Record):
     limits: Limits
     network: Network
     isolation: Isolation
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
+    policies: Policies
+    prices: Prices | None
+
+
+class Manifest(Plan):
+    """A sealed run manifest of a study, format_version 2."""
+
+    phase: Phase
+    status: Status
     repetitions: Repetitions
     schedule: Schedule
     arms: Annotated[tuple[Arm, ...], Field(min_length=2)]
     tasks: Annotated[tuple[TaskReference, ...], Field(min_length=1)]
-    policies: Policies
     analysis: Analysis
-    prices: Prices | None

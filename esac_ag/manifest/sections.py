@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,10 +25,17 @@ from esac_ag.manifest.plan import (
     Repetitions,
     Schedule,
     Status,
+    SuiteName,
     TaskReference,
 )
 
 T = TypeVar("T")
+
+
+def is_suite_plan(data: Mapping[str, JsonValue]) -> bool:
+    """Whether a manifest says that it plans a suite run."""
+    suite = data.get("suite")
+    return isinstance(suite, dict) and suite.get("name") == SuiteName.ESAC_AG.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def _judge_meaning(parts: Sections, schedule_sha256: ScheduleDigest, out: Collec
     if parts.agent is not None and parts.network is not None:
         judge_network(parts.agent.kind, parts.network, out)
     _judge_schedule(parts, schedule_sha256, out)
-    _judge_revision(parts, out)
+    judge_revision(parts, out)
     judge_prices(parts, out)
 
 
@@ -141,7 +141,8 @@ def _judge_schedule(parts: Sections, schedule_sha256: ScheduleDigest, out: Colle
         out.error(("schedule", "sha256"), "schedule", what, parts.schedule.sha256, derived, EDIT)
 
 
-def _judge_revision(parts: Sections, out: Collector) -> None:
+def judge_revision(parts: Sections, out: Collector) -> None:
+    """Warnings of a harness whose code no commit tells."""
     harness = parts.harness
     if harness is None:
         return

@@ -63,25 +63,42 @@ def freeze_arm(
         UsageError: the id is the control's.
         InputRefused: the source cannot be sealed, does not fit the kind, or other content has the place.
     """
-    if arm_id == NEUTRAL or kind is ArmKind.NONE:
+    refuse_arm_id(arm_id)
+    if kind is ArmKind.NONE:
         raise UsageError(
             "The control arm has no bundle.",
-            found=f"--id {arm_id}" + (" --kind none" if kind is ArmKind.NONE else ""),
+            where="--kind",
+            found=kind.value,
+            remedy="Choose another kind; a draft names the control without a bundle.",
+        )
+    tree = bundle_to_freeze(source)
+    known = kind_of_bundle(tree)
+    _refuse_unless_fitting(tree, kind or known, source)
+    folder = output or workspace.arms / arm_id
+    copied = lay_down(tree, folder)
+    return _frozen(arm_id, kind or known, folder, workspace, tree, copied=copied)
+
+
+def refuse_arm_id(arm_id: str) -> None:
+    """Refuse what cannot be the id of an arm with a bundle.
+
+    Raises:
+        UsageError: it is the control's, or malformed.
+    """
+    if arm_id == NEUTRAL:
+        raise UsageError(
+            "The control arm has no bundle.",
+            where="--id",
+            found=arm_id,
             remedy="Choose another id; a draft names the control without a bundle.",
         )
     if not re.fullmatch(ID_PATTERN, arm_id):
         raise UsageError(
             "The arm's id is malformed.",
             where="--id",
-            expected="lower-case letters, digits, `.`, `_` and `-`, at most 100",
+            expected="lower-case letters, digits, `.`, `_` and `-`, at most 100, a letter or digit first",
             found=shown_text(arm_id),
         )
-    tree = _source(source)
-    known = kind_of_bundle(tree)
-    _refuse_unless_fitting(tree, kind or known, source)
-    folder = output or workspace.arms / arm_id
-    copied = _lay_down(tree, folder)
-    return _frozen(arm_id, kind or known, folder, workspace, tree, copied=copied)
 
 
 def list_arms(workspace: Workspace) -> ArmList:
@@ -128,7 +145,12 @@ def kind_of_bundle(tree: FileTree) -> ArmKind:
     return ArmKind.FOLDER
 
 
-def _source(source: Path) -> FileTree:
+def bundle_to_freeze(source: Path) -> FileTree:
+    """The files of a source, without caches and version control.
+
+    Raises:
+        InputRefused: it cannot be read or sealed, or is empty.
+    """
     if source.is_dir():
         read = read_tree(source, skip_ignored=True)
         if read.findings:
@@ -165,7 +187,12 @@ def _refuse_unless_fitting(tree: FileTree, kind: ArmKind, source: Path) -> None:
         )
 
 
-def _lay_down(tree: FileTree, folder: Path) -> bool:
+def lay_down(tree: FileTree, folder: Path) -> bool:
+    """Write a bundle's files into a folder that is there whole or not at all; false when it was there.
+
+    Raises:
+        InputRefused: other content has the place.
+    """
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputRefused(
             "The place is taken by something that is no folder.",

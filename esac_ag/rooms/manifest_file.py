@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from esac_ag.canonical import JsonRefused, loads_strict
 from esac_ag.manifest.collector import Collector
+from esac_ag.manifest.sections import is_suite_plan
 from esac_ag.rooms.reading import MANIFEST_CAP_BYTES, CannotRead, read_bounded
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -74,3 +75,9 @@ def parse_json(data: bytes, out: Collector) -> ReadJson:
         found = _reason(error) if data.strip() else "nothing"
         out.error((), "not-json", "The file is not JSON.", "one JSON object", found, "Correct the file.")
     return ReadJson(None, readable=False)
+
+
+def plans_a_suite_run(path: Path) -> bool:
+    """Whether a manifest is one of the suite; whatever cannot be read is none."""
+    read = read_json(path, Collector(str(path), strict=False)).value
+    return isinstance(read, dict) and is_suite_plan(read)

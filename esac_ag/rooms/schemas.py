@@ -10,18 +10,23 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from esac_ag.attempt import AttemptRecord, Grading
+from esac_ag.manifest.agent_file import AgentFile
 from esac_ag.manifest.draft import Draft
 from esac_ag.manifest.findings import ValidationReport
 from esac_ag.manifest.package import GraderPackage, TaskPackage
 from esac_ag.manifest.plan import Manifest
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.manifest.schema import schema_of
+from esac_ag.report.suite_arms import SuiteArms
 from esac_ag.report.suite_view import SuiteView
 from esac_ag.report.view import ReportView
 from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.rooms.workspace import Workspace
+from esac_ag.suite.plan import SuitePlan
+from esac_ag.suite.records import ItemGrading
 
 RECORDS: Mapping[str, type[BaseModel]] = {
+    "agent-v1": AgentFile,
     "attempt-v1": AttemptRecord,
     "draft-v2": Draft,
     "grader-v1": GraderPackage,
@@ -29,6 +34,9 @@ RECORDS: Mapping[str, type[BaseModel]] = {
     "manifest-v2": Manifest,
     "probe-v1": ProbeRecord,
     "report-v1": ReportView,
+    "suite-arms-v1": SuiteArms,
+    "suite-grading-v1": ItemGrading,
+    "suite-manifest-v2": SuitePlan,
     "suite-report-v1": SuiteView,
     "task-v1": TaskPackage,
     "validation-v1": ValidationReport,

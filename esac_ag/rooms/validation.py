@@ -11,6 +11,7 @@ from esac_ag.errors import UsageError
 from esac_ag.manifest.collector import Collector
 from esac_ag.manifest.draft_rules import is_draft, judge_draft
 from esac_ag.manifest.findings import Finding, ValidationReport, report_of
+from esac_ag.manifest.sections import is_suite_plan
 from esac_ag.manifest.version1 import judge_version1
 from esac_ag.manifest.version2 import judge_version2
 from esac_ag.rooms.manifest_file import parse_json, read_json
@@ -61,7 +62,7 @@ def validate_before_sealing(
     findings = list(out.findings)
     if isinstance(data, dict):
         files = BeforeSealing(path, workspace, records=records, proofs=proofs)
-        findings += judge_version2(data, files, schedule_sha256, file=str(path), strict=True)
+        findings += _judge_sealed(data, files, str(path), strict=True)
     return report_of(findings, manifest=str(path), format_version=_version(data), strict=True)
 
 
@@ -72,6 +73,17 @@ def _judge(data: JsonValue, path: Path, *, strict: bool, workspace: Workspace | 
     files = Version2Disk(path, workspace or _workspace_of(path))
     if is_draft(data):
         return judge_draft(data, files, file=file, strict=strict)
+    return _judge_sealed(data, files, file, strict=strict)
+
+
+def _judge_sealed(
+    data: dict[str, JsonValue], files: Version2Disk, file: str, *, strict: bool
+) -> list[Finding]:
+    if is_suite_plan(data):
+        # The bank costs a quarter of a second that studies need not pay.
+        from esac_ag.suite.plan_rules import judge_suite_plan  # noqa: PLC0415
+
+        return judge_suite_plan(data, files, file=file, strict=strict)
     return judge_version2(data, files, schedule_sha256, file=file, strict=strict)
 
 

@@ -23,6 +23,8 @@ TOTAL_POINTS: Final = CAPABILITY_POINTS + MODIFIER_POINTS
 ITEMS: Final = 23
 THRESHOLD: Final = 0.60
 TOLERANCE: Final = 1e-9
+WALL_CLOCK_S: Final = 1800.0
+"""Of one run of an item, unless more or less is asked for; the constitution names none, so this is ours."""
 
 
 class Category(StrEnum):

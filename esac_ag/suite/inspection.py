@@ -17,9 +17,8 @@ from esac_ag.suite.constitution import PUBLIC_SEED, VERSION, Pool
 from esac_ag.suite.contract import Instance, Item, Json, RubricCriterion, RunEnd, ToolSchema, Trace, Turn
 from esac_ag.suite.facts import ItemFacts, facts_of
 from esac_ag.suite.items.code_desk import Ran
-from esac_ag.suite.oracle import instance_of
 from esac_ag.suite.play import Programs, play
-from esac_ag.suite.pools import CANARY, DatasetSeed, seed_fingerprint
+from esac_ag.suite.pools import CANARY, DatasetSeed, instance_of, seed_fingerprint
 
 
 class ShownCheck(Record):

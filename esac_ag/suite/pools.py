@@ -16,6 +16,7 @@ from esac_ag.clock import Seeds
 from esac_ag.errors import UsageError
 from esac_ag.record import Sha256
 from esac_ag.suite.constitution import PUBLIC_SEED, Pool
+from esac_ag.suite.contract import Instance, Item
 
 CANARY: Final = "ESAC-AG-CANARY-7c1de0a4-52b8-4f0e-9a63-d1f08b6e2c95"
 """Stands in every public item file and public report: whoever filters training data can grep for it."""
@@ -85,7 +86,7 @@ def resolve_seed(pool: Pool, *, flag: str | None, environment: str | None, file:
 
 def instance_seeds(dataset_seed: str, item_id: str) -> Seeds:
     """The random streams of one item's instance, from the dataset seed and the item's id only."""
-    return Seeds(_keyed(dataset_seed, _INSTANCE + item_id.encode("utf-8", "surrogatepass")))
+    return Seeds(keyed(dataset_seed, _INSTANCE + item_id.encode("utf-8", "surrogatepass")))
 
 
 def seed_fingerprint(dataset_seed: str) -> Sha256:
@@ -134,10 +135,16 @@ def _checked(seed: str, source: SeedSource) -> DatasetSeed:
     return DatasetSeed(Pool.HELD_OUT, source, seed)
 
 
-def _keyed(seed: str, message: bytes) -> str:
+def keyed(seed: str, message: bytes) -> str:
+    """HMAC-SHA256 of a message under a dataset seed, as hexadecimal digits: from it no way leads back."""
     # Hashed first: HMAC pads short keys with zeros and hashes long ones, so raw seeds could collide.
     return hmac.new(hashlib.sha256(_bytes(seed)).digest(), message, hashlib.sha256).hexdigest()
 
 
 def _bytes(seed: str) -> bytes:
     return seed.encode("utf-8", "surrogatepass")
+
+
+def instance_of(item: Item, dataset_seed: str) -> Instance:
+    """The item's instance under a dataset seed."""
+    return item.generate(instance_seeds(dataset_seed, item.id))

@@ -73,6 +73,11 @@ class ItemOutcome(Record):
     """Null for deterministic items, which run once."""
 
 
+def runs_of(item: Item) -> int:
+    """How often a model plays an item."""
+    return MODEL_RUNS if item.rubric else 1
+
+
 def model_failed(end: RunEnd) -> bool:
     """Whether the run ended in a model failure; these are scored and not retried (amendment 001 §8)."""
     return end is not RunEnd.ANSWERED

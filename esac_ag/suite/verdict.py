@@ -6,6 +6,7 @@ modifier has no gate of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import assert_never
@@ -74,6 +75,15 @@ def passes(points: float, allocation: float) -> bool:
     return points >= THRESHOLD * allocation - TOLERANCE
 
 
+def below_gate(value: float, decimals: int, gate: float | None) -> float:
+    """The value rounded for a reader; one below the gate never becomes the gate."""
+    near = round(value, decimals) + 0.0
+    if gate is not None and value < gate - TOLERANCE and near >= gate:
+        scale = 10.0**decimals
+        return math.floor(value * scale) / scale
+    return near
+
+
 def total(categories: Iterable[CategoryScore], modifier: Modifier) -> Total:
     """Capability and modifier together."""
     fixed = capability_points(categories) + modifier.action_points
@@ -89,7 +99,7 @@ def decide(
     modifier: Modifier,
     *,
     judge: str | None,
-    judged_items_ran: bool,
+    judged: bool,
 ) -> Decision:
     """The verdict.
 
@@ -99,16 +109,16 @@ def decide(
         categories: of the whole bank.
         modifier: with bounds for an unavailable token part.
         judge: the judge actually used; none when nothing was judged.
-        judged_items_ran: whether any judge-graded item has a score.
+        judged: whether there is any judgment; runs that failed need none.
     """
-    verdict, reasons = _decide(categories, modifier, judge, judged_items_ran=judged_items_ran)
+    verdict, reasons = _decide(categories, modifier, judge, judged=judged)
     return Decision(verdict=verdict, exit_code=exit_code(verdict), reasons=tuple(reasons))
 
 
 def _decide(
-    categories: Sequence[CategoryScore], modifier: Modifier, judge: str | None, *, judged_items_ran: bool
+    categories: Sequence[CategoryScore], modifier: Modifier, judge: str | None, *, judged: bool
 ) -> tuple[Verdict, list[str]]:
-    if judge != PINNED_JUDGE and (judged_items_ran or judge is not None):
+    if judge != PINNED_JUDGE and (judged or judge is not None):
         used = "is not known" if judge is None else f"was {judge}"
         return Verdict.NOT_VALID, [f"The judge {used}; the pinned judge is {PINNED_JUDGE}."]
     ran = sum(score.ran for score in categories)
@@ -118,8 +128,8 @@ def _decide(
     bounds = total(categories, modifier)
     reasons = [*failed]
     if not passes(bounds.high, TOTAL_POINTS):
-        gate = f"{THRESHOLD * TOTAL_POINTS:.2f} of {TOTAL_POINTS}"
-        reasons.append(f"The total lies below 60 % overall ({gate}).")
+        most = "" if bounds.points is not None else "at most "
+        reasons.append(f"Total: {most}{_below(bounds.high, TOTAL_POINTS)}.")
     if reasons:
         return Verdict.FAIL, reasons
     if not passes(bounds.low, TOTAL_POINTS):
@@ -131,8 +141,17 @@ def _decide(
 
 def _failed_categories(categories: Iterable[CategoryScore]) -> list[str]:
     return [
-        f"{CATEGORIES[score.category].title} lies below 60 % "
-        f"({THRESHOLD * score.points:.2f} of {score.points:g})."
+        f"{CATEGORIES[score.category].title}: {_below(score.earned, score.points)}."
         for score in categories
         if score.earned is None or not passes(score.earned, score.points)
     ]
+
+
+def _below(earned: float | None, allocation: float) -> str:
+    """What was earned of an allocation, and what its gate needs."""
+    gate = THRESHOLD * allocation
+    needed = f"{gate:.2f} are needed"
+    if earned is None:
+        return f"nothing ran; {needed}"
+    share = below_gate(100 * earned / allocation, 1, 100 * THRESHOLD)
+    return f"{below_gate(earned, 2, gate):.2f} of {allocation:g} ({share:.1f} %); {needed}"
