@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from esac_ag.clock import Seeds
 from esac_ag.report.suite_build import SuiteInputs, build_suite_view
 from esac_ag.report.suite_view import SuiteCost, SuiteDecoding, SuiteView
-from esac_ag.suite.constitution import CATEGORIES, PINNED_JUDGE, Category, Pool
+from esac_ag.suite.constitution import CATEGORIES, PINNED_JUDGE, WALL_CLOCK_S, Category, Pool
 from esac_ag.suite.contract import (
     ActionRule,
     CheckResult,
@@ -34,6 +34,7 @@ GOLDEN = Path(__file__).parent / "golden" / "suite"
 
 FINGERPRINT = "5e" * 32
 MANIFEST_SHA256 = "ab" * 32
+LEDGER_SHA256 = "ef" * 32
 
 SCALE = Efficiency(
     actions=Envelope(levels=(2, 3, 4, 6, 8)),
@@ -223,6 +224,9 @@ def suite_inputs(  # noqa: D417  (the other arguments are the record's fields)
     fingerprint: str = FINGERPRINT,
     cost: SuiteCost | None = None,
     seed_weak: bool = False,
+    reasoning: str | None = None,
+    wall_clock_s: float | None = WALL_CLOCK_S,
+    stopped: Mapping[str, int] | None = None,
 ) -> SuiteInputs:
     """A run of the made-up bank.
 
@@ -245,6 +249,11 @@ def suite_inputs(  # noqa: D417  (the other arguments are the record's fields)
         judge_tokens=Tokens(input=5000, output=900),
         cost=cost,
         manifest_sha256=MANIFEST_SHA256,
+        judge_base_url=None if judge is None else "https://judge.example.com/v1",
+        reasoning=reasoning,
+        wall_clock_s=wall_clock_s,
+        ledger_sha256=LEDGER_SHA256,
+        stopped=stopped or {},
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from esac_ag.errors import HarnessError
 from esac_ag.record import Sha256
@@ -21,7 +21,14 @@ from esac_ag.report.suite_view import (
     SuiteView,
 )
 from esac_ag.report.suite_words import suite_notices, version_tag
-from esac_ag.suite.constitution import CATEGORIES, PINNED_JUDGE, TOTAL_POINTS, VERSION, Pool
+from esac_ag.suite.constitution import (
+    CATEGORIES,
+    PINNED_JUDGE,
+    TOTAL_POINTS,
+    VERSION,
+    WALL_CLOCK_S,
+    Pool,
+)
 from esac_ag.suite.contract import Item, Tokens
 from esac_ag.suite.efficiency import modifier
 from esac_ag.suite.pools import CANARY
@@ -53,6 +60,20 @@ class SuiteInputs:
     """None when no prices are known."""
     arm: str | None = None
     manifest_sha256: Sha256 | None = None
+    judge_base_url: str | None = None
+    reasoning: str | None = None
+    wall_clock_s: float | None = None
+    """None where no time was kept."""
+    ledger_sha256: Sha256 | None = None
+    stopped: Mapping[str, int] = field(default_factory=dict)
+    """Launches that were stopped or cut off, by item."""
+    run_notices: tuple[str, ...] = ()
+    """What a reader must know of this very run, before everything else."""
+
+    @property
+    def time_suffices(self) -> bool:
+        """Whether no run had less time than the suite gives."""
+        return self.wall_clock_s is None or self.wall_clock_s >= WALL_CLOCK_S
 
 
 def build_suite_view(inputs: SuiteInputs) -> SuiteView:
@@ -76,8 +97,8 @@ def build_suite_view(inputs: SuiteInputs) -> SuiteView:
     }
     categories = category_scores(inputs.items, fractions)
     extra = modifier([item.id for item in inputs.items if item.efficiency is not None], efficiencies)
-    judged = any(items[name].rubric for name in results)
-    decision = decide(categories, extra, judge=inputs.judge, judged_items_ran=judged)
+    judged = any(run.judgments for result in inputs.results for run in result.runs)
+    decision = decide(categories, extra, judge=inputs.judge, judged=judged)
     rows = tuple(
         item_row(
             items[score.item_id],
@@ -85,22 +106,29 @@ def build_suite_view(inputs: SuiteInputs) -> SuiteView:
             results.get(score.item_id),
             outcomes.get(score.item_id),
             efficiencies.get(score.item_id),
+            stopped=inputs.stopped.get(score.item_id, 0),
             secret=inputs.pool is Pool.HELD_OUT,
         )
         for score in item_scores(inputs.items, fractions)
     )
+    stopped = sum(inputs.stopped.values())
     return SuiteView(
         format_version=1,
         header=_header(inputs),
         decision=decision,
         total=total(categories, extra),
         out_of=TOTAL_POINTS,
-        notices=suite_notices(
-            decision,
-            extra,
-            pool=inputs.pool,
-            strictly_comparable=inputs.decoding.pinned,
-            seed_weak=inputs.seed_weak,
+        notices=(
+            *inputs.run_notices,
+            *suite_notices(
+                decision,
+                extra,
+                pool=inputs.pool,
+                decoding_pinned=inputs.decoding.pinned,
+                time_suffices=inputs.time_suffices,
+                seed_weak=inputs.seed_weak,
+                stopped=stopped,
+            ),
         ),
         categories=tuple(_category_row(score) for score in categories),
         modifier=extra,
@@ -108,8 +136,11 @@ def build_suite_view(inputs: SuiteInputs) -> SuiteView:
         usage=_usage(rows, inputs.judge_tokens),
         cost=inputs.cost,
         retries=sum(result.retries for result in inputs.results),
+        stopped=stopped,
         items=rows,
-        times=SuiteTimes(started_at=inputs.started_at, ended_at=inputs.ended_at),
+        times=SuiteTimes(
+            started_at=inputs.started_at, ended_at=inputs.ended_at, ledger_sha256=inputs.ledger_sha256
+        ),
     )
 
 
@@ -125,9 +156,12 @@ def _header(inputs: SuiteInputs) -> SuiteHeader:
         arm=inputs.arm,
         judge=inputs.judge,
         judge_pinned=inputs.judge == PINNED_JUDGE,
+        judge_base_url=inputs.judge_base_url,
         manifest_sha256=inputs.manifest_sha256,
         decoding=inputs.decoding,
-        strictly_comparable=inputs.decoding.pinned,
+        reasoning=inputs.reasoning,
+        wall_clock_s=inputs.wall_clock_s,
+        strictly_comparable=inputs.decoding.pinned and inputs.time_suffices,
         canary=CANARY if inputs.pool is Pool.PUBLIC else None,
     )
 

@@ -28,6 +28,7 @@ from esac_ag.report.suite_words import (
     run_words,
     spread_words,
     total_words,
+    why_words,
 )
 from esac_ag.suite.verdict import Verdict
 
@@ -42,10 +43,17 @@ _TONES: Final = {
 
 def render_suite_html(view: SuiteView) -> str:
     """The whole page, ending in one line feed."""
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals.update(
+    header = view.header
+    return render_page(
+        PAGE,
+        title=f"{view.decision.verdict}: {header.model} on {header.suite_version}",
+        view=view,
+        tone=_TONES[view.decision.verdict],
+        total=total_words(view),
+        modifier=modifier_words(view.modifier),
+        facts=facts_of_run(view),
+        bar=_ours(bar_chart(view.categories)),
+        radar=_ours(radar_chart(view.categories)),
         category_percent=category_percent,
         earned=earned,
         gate_words=gate_words,
@@ -54,17 +62,21 @@ def render_suite_html(view: SuiteView) -> str:
         percent=percent,
         run_words=run_words,
         spread_words=spread_words,
+        why_words=why_words,
     )
-    page = environment.from_string(PAGE).render(
-        view=view,
-        tone=_TONES[view.decision.verdict],
-        total=total_words(view),
-        modifier=modifier_words(view.modifier),
-        facts=facts_of_run(view),
-        style=_ours(STYLE),
-        bar=_ours(bar_chart(view.categories)),
-        radar=_ours(radar_chart(view.categories)),
+
+
+def render_page(template: str, **values: object) -> str:
+    """A page of a template of this package, in the pages' style, ending in one line feed.
+
+    Args:
+        template: begins with `HEAD`.
+        values: what it shows and calls; every text in it is escaped.
+    """
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True, lstrip_blocks=True
     )
+    page = environment.from_string(template).render(**values, style=_ours(STYLE))
     return page.rstrip("\n") + "\n"
 
 

@@ -23,6 +23,7 @@ h1 { font-size: 1.25rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .verdict { font-size: 2rem; font-weight: 700; }
 .verdict.good { color: var(--good); } .verdict.bad { color: var(--bad); }
 .verdict.open { color: var(--open); }
+.effect.good { color: var(--good); } .effect.bad { color: var(--bad); } .effect.open { color: var(--open); }
 .notice { background: var(--panel); border-left: 4px solid var(--gate); margin: .4rem 0;
   padding: .4rem .8rem; }
 .charts { display: flex; flex-wrap: wrap; gap: 1rem; }

@@ -1,10 +1,10 @@
-"""The page's template (Jinja, autoescaped)."""
+"""The pages' templates (Jinja, autoescaped)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-PAGE: Final = """\
+HEAD: Final = """\
 <!doctype html>
 <html lang="en">
 <head>
@@ -14,10 +14,16 @@ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="data:,">
-<title>{{ view.decision.verdict }}: {{ view.header.model }} on {{ view.header.suite_version }}</title>
+<title>{{ title }}</title>
 <style>
 {{ style }}</style>
 </head>
+"""
+"""What every page begins with; its policy forbids what no page needs."""
+
+PAGE: Final = (
+    HEAD
+    + """\
 <body>
 <header>
 <h1>{{ view.header.version_tag }}</h1>
@@ -84,13 +90,13 @@ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <tbody>
 {% for check in run.checks %}
 <tr><td>check</td><td>{{ check.id }}</td><td>{{ percent(100 * check.share) }}</td>\
-<td>{{ percent(100 * check.fraction) }}</td><td>{{ check.why or "" }}</td></tr>
+<td>{{ percent(100 * check.fraction) }}</td><td>{{ why_words(check) }}</td></tr>
 {% endfor %}
 {% for judgment in run.judgments %}
 {% set kind = judgment_words(loop.index, judgment) %}
 {% for check in judgment.criteria %}
 <tr><td>{{ kind }}</td><td>{{ check.id }}</td><td>{{ percent(100 * check.share) }}</td>\
-<td>{{ percent(100 * check.fraction) }}</td><td>{{ check.why or "" }}</td></tr>
+<td>{{ percent(100 * check.fraction) }}</td><td>{{ why_words(check) }}</td></tr>
 {% endfor %}
 {% endfor %}
 </tbody>
@@ -122,3 +128,49 @@ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 </body>
 </html>
 """
+)
+
+ARMS_PAGE: Final = (
+    HEAD
+    + """\
+<body>
+<header>
+<h1>{{ title }}</h1>
+{% for arm in arms.arms %}
+<p class="{{ tones[arm.effect] }}"><strong>{{ arm.answer }}</strong></p>
+{% endfor %}
+{% for notice in arms.notices %}
+<p class="notice">{{ notice }}</p>
+{% endfor %}
+</header>
+<main>
+{% for arm in arms.arms %}
+<h2>{{ arm.arm }} beside {{ arm.control }}</h2>
+<ul>
+{% for line in arm.words %}
+<li>{{ line }}</li>
+{% endfor %}
+{% for side in (arm.figures.a, arm.figures.b) %}
+<li>{{ side.name }}: {{ side_words(side) }}</li>
+{% endfor %}
+</ul>
+{% for warning in arm.figures.warnings %}
+<p class="notice">{{ warning }}</p>
+{% endfor %}
+{% set rows = comparison_table(arm.figures) %}
+<div class="wide">
+<table>
+<thead><tr>{% for cell in rows[0] %}<th>{{ cell }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in rows[1:] %}
+<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endfor %}
+</main>
+</body>
+</html>
+"""
+)

@@ -20,6 +20,7 @@ def item_row(
     outcome: ItemOutcome | None,
     efficiency: ItemEfficiency | None,
     *,
+    stopped: int,
     secret: bool,
 ) -> ItemRow:
     """One item; result and outcome are none when it did not run, efficiency also when it is not eligible."""
@@ -47,6 +48,7 @@ def item_row(
         token_share=None if efficiency is None or not efficiency.tokens_known else efficiency.token_bounds[0],
         spread=None if outcome is None else outcome.spread,
         retries=0 if result is None else result.retries,
+        stopped=stopped,
         runs=runs,
     )
 

@@ -19,6 +19,7 @@ from esac_ag.report.suite_words import (
     run_words,
     spread_words,
     total_words,
+    why_words,
 )
 
 
@@ -95,5 +96,5 @@ def _run(item: ItemRow, run: RunRow) -> Iterator[str]:
 
 
 def _check(kind: str, check: CheckRow) -> tuple[str, str, str, str, str]:
-    why = "" if check.why is None else safe(check.why)
-    return kind, safe(check.id), percent(100 * check.share), percent(100 * check.fraction), why
+    shares = percent(100 * check.share), percent(100 * check.fraction)
+    return kind, safe(check.id), *shares, safe(why_words(check))

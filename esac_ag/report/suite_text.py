@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from esac_ag.report.escaping import visible
 from esac_ag.report.suite_view import CallRow, CheckRow, ItemRow, RunRow, SuiteView
@@ -18,30 +20,39 @@ from esac_ag.report.suite_words import (
     run_words,
     spread_words,
     total_words,
+    why_words,
 )
 
-SHOWN_LENGTH = 160
-"""Longest line of an item; the JSON report holds it whole."""
+LINE_LENGTH: Final = 110
+"""Where sentences are wrapped, in characters."""
+ARGUMENTS_LENGTH: Final = 120
+"""Longest arguments of a call that are shown, in characters; the JSON report holds them whole."""
 
 
 def render_suite_text(view: SuiteView) -> str:
     """The whole report, ending in one line feed."""
-    lines = [
-        view.header.version_tag,
-        "",
+    outcome = [
         f"Verdict: {view.decision.verdict}",
         *(f"  {reason}" for reason in view.decision.reasons),
         f"Total: {total_words(view)}",
+    ]
+    lines = [
+        view.header.version_tag,
+        "",
+        *wrapped(outcome),
         "",
         *_categories(view),
         "",
-        f"Efficiency modifier: {modifier_words(view.modifier)}",
+        *wrapped([f"Efficiency modifier: {modifier_words(view.modifier)}"]),
         "",
-        *(f"! {notice}" for notice in view.notices),
+        *wrapped(f"! {notice}" for notice in view.notices),
         "",
         *_columns([(name, value) for name, value in facts_of_run(view)]),
         "",
-        *(_cut(visible(line)) for item in view.items for line in _item(item)),
+        *wrapped(line for item in view.items for line in _item(item)),
+        "",
+        # Once more, for a terminal that shows the end only.
+        *wrapped(outcome),
     ]
     return "".join(f"{visible(line).rstrip()}\n" for line in lines)
 
@@ -80,13 +91,13 @@ def _run(item: ItemRow, run: RunRow) -> Iterator[str]:
 
 
 def _check(check: CheckRow) -> str:
-    why = "" if check.why is None else f": {check.why}"
+    why = f": {words}" if (words := why_words(check)) else ""
     return f"{percent(100 * check.fraction):>8}  {check.id} (weight {percent(100 * check.share)}){why}"
 
 
 def _call(call: CallRow) -> str:
-    name = "call" if call.tool is None else f"{call.tool} {call.arguments}"
-    return f"{call.index:>4}. {'ok' if call.ok else call.error or 'error'}: {name}"
+    name = "call" if call.tool is None else f"{call.tool} {_cut(call.arguments or '')}"
+    return f"{call.index + 1:>4}. {'ok' if call.ok else call.error or 'error'}: {name}"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -97,5 +108,15 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join(f"{visible(cell):<{width}}" for cell, width in zip(row, widths, strict=True))
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= SHOWN_LENGTH else line[: SHOWN_LENGTH - 1] + "…"
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Lines made visible, with long ones going on below themselves, four characters further in."""
+    for line in lines:
+        shown = visible(line)
+        margin = " " * (len(shown) - len(shown.lstrip()) + 4)
+        yield from textwrap.wrap(shown, LINE_LENGTH, subsequent_indent=margin, break_on_hyphens=False)
+
+
+def _cut(arguments: str) -> str:
+    if len(arguments) <= ARGUMENTS_LENGTH:
+        return arguments
+    return f"{arguments[:ARGUMENTS_LENGTH]}… ({ARGUMENTS_LENGTH} of {len(arguments):,} characters)"

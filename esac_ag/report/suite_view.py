@@ -28,6 +28,8 @@ class SuiteDecoding(Record):
     top_p: float | None
     output_cap_tokens: Annotated[int, Field(gt=0)] | None = None
     """A cap that replaced the items' own; null when these held."""
+    seed: int | None = None
+    """Null when none was sent."""
 
     @property
     def pinned(self) -> bool:
@@ -61,12 +63,18 @@ class SuiteHeader(Record):
     arm: str | None
     """Id of the instruction bundle that was installed; null for none."""
     judge: str | None
-    """The judge actually used; null when nothing was judged."""
+    """The judge actually used; null when nothing was judged. Another name that answered is another judge."""
     judge_pinned: bool
+    judge_base_url: str | None = None
+    """Where it was asked; null when nothing was judged, and in reports that do not tell."""
     manifest_sha256: Sha256 | None
     decoding: SuiteDecoding
+    reasoning: str | None = None
+    """Reasoning effort that was asked for: part of the model under test. Null for none."""
+    wall_clock_s: Annotated[float, Field(gt=0)] | None = None
+    """Longest time of one run of an item; null where no time was kept, and in reports that do not tell."""
     strictly_comparable: bool
-    """Whether decoding was as the suite pins it."""
+    """Whether decoding was as the suite pins it, and no run had less time than the suite gives."""
     canary: str | None
     """In reports of the public pool."""
 
@@ -76,6 +84,8 @@ class SuiteTimes(Record):
 
     started_at: str
     ended_at: str
+    ledger_sha256: Sha256 | None = None
+    """SHA-256 of the last line of the ledger that the report was made from; null where there is none."""
 
 
 class ItemCounts(Record):
@@ -176,6 +186,8 @@ class ItemRow(Record):
     """Likewise; null also when its tokens are unknown."""
     spread: Spread | None
     retries: Count
+    stopped: Count = 0
+    """Launches that a person stopped or that were cut off; each was played again, or will be."""
     runs: tuple[RunRow, ...]
 
 
@@ -207,5 +219,7 @@ class SuiteView(Record):
     """Null when no prices are known."""
     retries: Count
     """Requests repeated after failures of the infrastructure; they are no part of any score."""
+    stopped: Count = 0
+    """Launches that a person stopped or that were cut off, of all items; none of them is a retry."""
     items: tuple[ItemRow, ...]
     times: SuiteTimes

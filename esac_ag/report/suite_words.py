@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Final, assert_never
 
 from esac_ag.report.numbers import UNAVAILABLE, plural
 from esac_ag.report.suite_view import (
     CategoryRow,
+    CheckRow,
     ItemCounts,
     ItemRow,
     JudgmentRow,
@@ -21,17 +21,19 @@ from esac_ag.suite.constitution import (
     MODIFIER_POINTS,
     THRESHOLD,
     TOKEN_POINTS,
-    TOLERANCE,
     TOTAL_POINTS,
     VERSION,
+    WALL_CLOCK_S,
     Pool,
 )
 from esac_ag.suite.efficiency import BEST_LEVEL, Modifier
 from esac_ag.suite.replication import Variance
 from esac_ag.suite.scoring import Standing
-from esac_ag.suite.verdict import Decision, Verdict
+from esac_ag.suite.verdict import Decision, Verdict, below_gate
 
 NOT_RUN: Final = "not run"
+CONDITION: Final = "counts once "
+"""How items begin the condition under which a check counts at all; it stands alone or after a semicolon."""
 GATE_PERCENT: Final = 100 * THRESHOLD
 
 
@@ -41,13 +43,24 @@ def version_tag(harness_version: str) -> str:
 
 
 def suite_notices(
-    decision: Decision, modifier: Modifier, *, pool: Pool, strictly_comparable: bool, seed_weak: bool
+    decision: Decision,
+    modifier: Modifier,
+    *,
+    pool: Pool,
+    decoding_pinned: bool,
+    time_suffices: bool,
+    seed_weak: bool,
+    stopped: int,
 ) -> tuple[str, ...]:
     """What a reader must know beside the numbers, the gravest first."""
-    return tuple(_notices(decision.verdict, modifier, pool, strict=strictly_comparable, weak=seed_weak))
+    return (
+        *_verdict_notices(decision.verdict),
+        *_condition_notices(decoding_pinned=decoding_pinned, time_suffices=time_suffices, stopped=stopped),
+        *_notices(modifier, pool, weak=seed_weak),
+    )
 
 
-def _notices(verdict: Verdict, modifier: Modifier, pool: Pool, *, strict: bool, weak: bool) -> Iterator[str]:
+def _verdict_notices(verdict: Verdict) -> Iterator[str]:
     match verdict:
         case Verdict.NOT_VALID:
             yield "Not valid: the numbers stand for themselves and are no result of the suite."
@@ -59,8 +72,19 @@ def _notices(verdict: Verdict, modifier: Modifier, pool: Pool, *, strict: bool, 
             pass
         case _:
             assert_never(verdict)
-    if not strict:
+
+
+def _condition_notices(*, decoding_pinned: bool, time_suffices: bool, stopped: int) -> Iterator[str]:
+    if not decoding_pinned:
         yield "Not strictly comparable: decoding is not temperature 0, top_p 1 and the items' output caps."
+    if not time_suffices:
+        yield f"Not strictly comparable: runs of items had less than {WALL_CLOCK_S:g} s each."
+    if stopped:
+        launches = "1 launch was" if stopped == 1 else f"{stopped} launches were"
+        yield f"{launches} stopped by a person or cut off and played again."
+
+
+def _notices(modifier: Modifier, pool: Pool, *, weak: bool) -> Iterator[str]:
     if modifier.token_points is None:
         yield (
             "The token part of the efficiency modifier is unavailable: token usage is not known for every "
@@ -81,12 +105,12 @@ def _notices(verdict: Verdict, modifier: Modifier, pool: Pool, *, strict: bool, 
 def points(value: float, allocation: float | None = None) -> str:
     """Two decimals; a value below the allocation's gate is never shown as the gate."""
     gate = None if allocation is None else THRESHOLD * allocation
-    return f"{_rounded(value, 2, gate):.2f}"
+    return f"{below_gate(value, 2, gate):.2f}"
 
 
 def percent(value: float) -> str:
     """One decimal, with the same care for the gate."""
-    return f"{_rounded(value, 1, GATE_PERCENT):.1f} %"
+    return f"{below_gate(value, 1, GATE_PERCENT):.1f} %"
 
 
 def earned(value: float | None, allocation: float) -> str:
@@ -141,18 +165,23 @@ def facts_of_run(view: SuiteView) -> tuple[tuple[str, str], ...]:
         ("Agent", header.agent),
         ("Arm", header.arm or "none"),
         ("Judge", judge if header.judge is None or header.judge_pinned else f"{judge} (not the pinned one)"),
+        *((("Judge asked at", header.judge_base_url),) if header.judge_base_url else ()),
         ("Decoding", _decoding(view)),
         ("Output cap", _output_cap(view)),
+        ("Reasoning effort", header.reasoning or "not set"),
+        ("Time per run", "not told" if header.wall_clock_s is None else f"{header.wall_clock_s:g} s at most"),
         ("Items", counts_words(view.counts)),
         ("Retries", str(view.retries)),
+        ("Stopped launches", str(view.stopped)),
         ("Tokens", f"{_count(usage.input_tokens)} input, {_count(usage.output_tokens)} output"),
         ("Runs with known tokens", f"{usage.runs_known} of {usage.runs}"),
-        ("Judge's tokens", f"{_count(usage.judge.input)} input, {_count(usage.judge.output)} output"),
+        ("Judge's tokens", _judge_tokens(view)),
         ("Cost", cost_words(view.cost)),
         ("Manifest", header.manifest_sha256 or "none"),
         *((("Canary", header.canary),) if header.canary else ()),
         ("Started", view.times.started_at),
         ("Ended", view.times.ended_at),
+        *((("Ledger's last line", view.times.ledger_sha256),) if view.times.ledger_sha256 else ()),
     )
 
 
@@ -174,20 +203,31 @@ def cost_words(cost: SuiteCost | None) -> str:
 
 
 def item_words(item: ItemRow) -> str:
-    """An item's result on one line."""
+    """An item's result on one line, and how many requests for it were repeated, where any was."""
+    repeated = f"; retries: {item.retries}" if item.retries else ""
     if item.fraction is None:
-        return f"{NOT_RUN} (worth {points(item.points)})"
-    return f"{points(item.points * item.fraction)} of {points(item.points)}, {item.standing}"
+        return f"{NOT_RUN} (worth {points(item.points)}){repeated}"
+    return f"{points(item.points * item.fraction)} of {points(item.points)}, {item.standing}{repeated}"
 
 
 def run_words(item: ItemRow, run: RunRow) -> str:
-    """How a run ended, its calls and its efficiency on one line."""
+    """How a run ended, its calls, its tokens and its efficiency on one line."""
     facts = run.facts
     calls = (
         f"{plural(facts.calls, 'call')} ({facts.redundant} redundant, {facts.rework} rework, "
         f"{facts.after_goal} after the goal, {facts.rejected} rejected)"
     )
     return f"ended: {run.end}; {calls}; {_levels(item, run)}"
+
+
+def why_words(check: CheckRow) -> str:
+    """What a check found; of a passed one without the condition that a failed one tells."""
+    if check.why is None:
+        return ""
+    found, rule, _ = check.why.partition(CONDITION)
+    if not rule or check.fraction < 1 or (found and not found.endswith("; ")):
+        return check.why
+    return found.removesuffix("; ") or "met"
 
 
 def judgment_words(number: int, judgment: JudgmentRow) -> str:
@@ -208,7 +248,7 @@ def _variance(value: Variance) -> str:
 
 def _levels(item: ItemRow, run: RunRow) -> str:
     if run.levels is None:
-        return "not eligible for efficiency"
+        return f"tokens {_tokens(run)}; not eligible for efficiency"
     levels = run.levels
     tokens = "tokens " + (
         UNAVAILABLE
@@ -220,13 +260,20 @@ def _levels(item: ItemRow, run: RunRow) -> str:
     return f"actions {levels.effective_actions:g}, level {levels.action_level}/{BEST_LEVEL}; {tokens}{lost}"
 
 
+def _tokens(run: RunRow) -> str:
+    used = run.tokens
+    return UNAVAILABLE if used.input is None or used.output is None else f"{used.input + used.output:,}"
+
+
 def _decoding(view: SuiteView) -> str:
     decoding = view.header.decoding
     shown = ", ".join(
         f"{name} {'not set' if value is None else f'{value:g}'}"
         for name, value in (("temperature", decoding.temperature), ("top_p", decoding.top_p))
     )
-    return shown if view.header.strictly_comparable else f"{shown} (not strictly comparable)"
+    if decoding.seed is not None:
+        shown += f", seed {decoding.seed}"
+    return shown if decoding.pinned else f"{shown} (not strictly comparable)"
 
 
 def _output_cap(view: SuiteView) -> str:
@@ -234,17 +281,17 @@ def _output_cap(view: SuiteView) -> str:
     if cap is not None:
         return f"{cap:,} tokens per call (not the items' own)"
     caps = [item.output_cap_tokens for item in view.items]
-    shown = f"{min(caps):,}" if min(caps) == max(caps) else f"{min(caps):,} to {max(caps):,}, by item"
-    return f"{shown} tokens per call"
+    if min(caps) == max(caps):
+        return f"{min(caps):,} tokens per call"
+    return f"{min(caps):,} to {max(caps):,} tokens per call, by item"
+
+
+def _judge_tokens(view: SuiteView) -> str:
+    if not any(run.judgments for item in view.items for run in item.runs):
+        return "none: nothing was judged"
+    judge = view.usage.judge
+    return f"{_count(judge.input)} input, {_count(judge.output)} output"
 
 
 def _count(value: int | None) -> str:
     return UNAVAILABLE if value is None else f"{value:,}"
-
-
-def _rounded(value: float, decimals: int, gate: float | None) -> float:
-    near = round(value, decimals) + 0.0
-    if gate is not None and value < gate - TOLERANCE and near >= gate:
-        scale = 10.0**decimals
-        return math.floor(value * scale) / scale
-    return near

@@ -94,6 +94,11 @@ def _reading(interval: IntervalEstimate, threshold: float) -> str:
 
 def comparison_words(arm: str, control: str, result: PairedComparison) -> tuple[str, ...]:
     """Small n, zero variance, missing pairs, and where the mean lies among the sign flips."""
+    return (*pairing_words(arm, control, result), sign_flip_words(result))
+
+
+def pairing_words(arm: str, control: str, result: PairedComparison) -> tuple[str, ...]:
+    """Small n, zero variance and missing pairs."""
     found = []
     if result.unpaired:
         found.append(
@@ -115,7 +120,6 @@ def comparison_words(arm: str, control: str, result: PairedComparison) -> tuple[
             "confidence says."
         )
     found.extend(_interval_notes(result))
-    found.append(_sign_flip_words(result))
     return tuple(found)
 
 
@@ -133,7 +137,8 @@ def _interval_notes(result: PairedComparison) -> list[str]:
             return ["The interval reached beyond the possible differences and was cut there."]
 
 
-def _sign_flip_words(result: PairedComparison) -> str:
+def sign_flip_words(result: PairedComparison) -> str:
+    """Where the mean lies among the means under all sign flips, or why they were not enumerated."""
     match result.sign_flip:
         case NotEstimable(reason=reason):
             return f"The sign-flip reference is not estimable: {reason}."

@@ -75,6 +75,16 @@ def test_other_seeds_pools_judges_and_decoding_are_warned_of() -> None:
     assert "B has no final result: NOT VALID." in warnings
 
 
+def test_another_reasoning_effort_or_time_is_warned_of() -> None:
+    """Reasoning is part of the model; less time also makes a run not strictly comparable."""
+    found = compare_reports(a_view(), a_view(reasoning="low", wall_clock_s=600.0))
+    assert found.warnings == (
+        "The reasoning efforts differ: not set and low.",
+        "The times per run differ: 1800 s and 600 s.",
+        "B is not strictly comparable: its runs had less time than the suite gives.",
+    )
+
+
 def test_what_is_missing_has_no_difference() -> None:
     """An incomplete category, the total of an incomplete run, and an unavailable token part."""
     found = compare_reports(a_view(), a_view(results(without=["state-1"])))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from esac_ag.report.suite_arms import build_suite_arms
+from esac_ag.report.suite_arms_html import render_suite_arms_html
 from esac_ag.report.suite_html import render_suite_html
 from tests.builders_suite import a_view, results
 
@@ -70,6 +72,17 @@ def test_the_page_opens_from_disk_without_a_word_on_the_console(tmp_path: Path) 
     assert not CONSOLE.search(opened.stderr)
     assert {"bar-chart", "radar-chart"} <= set(found.ids)
     assert (found.tags.count("svg"), found.tags.count("details")) == (2, 23)
+
+
+def test_the_page_of_the_arms_opens_from_disk_without_a_word_on_the_console(tmp_path: Path) -> None:
+    """Its table is in the document that the browser made of it."""
+    arms = build_suite_arms(
+        {"neutral": a_view(), "careful": a_view(results({"code-2": 0.5}))}, ["code-2"], ""
+    )
+    opened = browse(tmp_path, render_suite_arms_html(arms), "--dump-dom")
+    assert not CONSOLE.search(opened.stderr)
+    assert "careful - neutral" in opened.stdout
+    assert Elements(opened.stdout).tags.count("table") == 1
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -20,14 +19,16 @@ from esac_ag.report.suite_html import render_suite_html
 from esac_ag.report.suite_machine import SCHEMA_NAME, read_suite_json, render_suite_json, without_times
 from esac_ag.report.suite_markdown import render_suite_markdown
 from esac_ag.report.suite_text import render_suite_text
-from esac_ag.report.suite_view import SuiteCost, SuiteDecoding, SuiteView
-from esac_ag.report.suite_words import percent, points
+from esac_ag.report.suite_view import CheckRow, SuiteCost, SuiteDecoding, SuiteView
+from esac_ag.report.suite_words import percent, points, why_words
 from esac_ag.suite.constitution import Pool
 from esac_ag.suite.contract import RunEnd, Tokens
 from esac_ag.suite.pools import CANARY
 from esac_ag.suite.replication import ItemResult
 from esac_ag.suite.verdict import Verdict
+from tests.builders_page import Page
 from tests.builders_suite import (
+    LEDGER_SHA256,
     a_bank,
     a_call,
     a_check,
@@ -57,7 +58,12 @@ def not_valid() -> SuiteView:
     mixed = ItemResult(item_id=item.id, runs=(wavering, refused), retries=3)
     found = [mixed if result.item_id == item.id else result for result in results()]
     return a_view(
-        found, judge="other/judge", decoding=SuiteDecoding(temperature=0.7, top_p=None, output_cap_tokens=500)
+        found,
+        judge="other/judge",
+        decoding=SuiteDecoding(temperature=0.7, top_p=None, output_cap_tokens=500, seed=7),
+        reasoning="high",
+        wall_clock_s=60.0,
+        stopped={"code-1": 2, "ambiguity-1": 1},
     )
 
 
@@ -181,36 +187,6 @@ def test_foreign_text_is_inert_in_every_format(pool: Pool) -> None:
     assert all(line.count("|") - line.count("\\|") == 6 for line in marked.splitlines() if "| answer" in line)
 
 
-class Page(HTMLParser):
-    """Collects tags, and whatever would load or run something."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.active: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an opening tag."""
-        if tag in {"script", "iframe", "object", "embed", "form", "base", "img", "audio", "video"}:
-            self.active.append(tag)
-        for name, value in attrs:
-            if name.startswith("on") or name in {"src", "srcset", "action", "style", "xlink:href"}:
-                self.active.append(f"{tag} {name}")
-            if name == "href" and value != "data:,":
-                self.active.append(f"{tag} {name}={value}")
-        if tag not in {"meta", "link"}:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Empty SVG elements open nothing."""
-        self.handle_starttag(tag, attrs)
-        self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        """Every tag closes the one that was opened last."""
-        assert self.open.pop() == tag
-
-
 @pytest.mark.parametrize("view", [incomplete, not_valid, hostile])
 def test_the_page_is_well_formed_and_loads_nothing(view: Callable[[], SuiteView]) -> None:
     """Tags nest, no script, no source, no link, no address but the SVG's name space."""
@@ -219,7 +195,9 @@ def test_the_page_is_well_formed_and_loads_nothing(view: Callable[[], SuiteView]
     page.feed(text)
     page.close()
     assert (page.open, page.active) == ([], [])
-    assert re.findall(r"https?://[^\"'\s<]+", text.replace("http://www.w3.org/2000/svg", "")) == []
+    # The judge's address is told as text.
+    bare = text.replace("http://www.w3.org/2000/svg", "").replace("<td>https://judge.example.com/v1</td>", "")
+    assert re.findall(r"https?://[^\"'\s<]+", bare) == []
     assert "url(" not in text
     assert "@import" not in text
     assert "prefers-color-scheme: dark" in text
@@ -305,6 +283,53 @@ def test_a_run_under_other_decoding_is_marked_not_strictly_comparable() -> None:
         assert "(not strictly comparable)" in render_suite_text(view)
 
 
+def test_a_run_that_had_less_time_is_marked_not_strictly_comparable() -> None:
+    """More than the suite's time is shown, and no less comparable; decoding is not blamed for it."""
+    short, long = a_view(wall_clock_s=600.0), a_view(wall_clock_s=3600.0)
+    assert (short.header.strictly_comparable, long.header.strictly_comparable) == (False, True)
+    assert [notice for notice in short.notices if "less than 1800 s each" in notice]
+    text = render_suite_text(short)
+    assert "600 s at most" in text
+    assert "(not strictly comparable)" not in text
+    assert "3600 s at most" in render_suite_text(long)
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_a_report_tells_all_conditions_and_the_state_of_the_ledger(form: str) -> None:
+    """Reasoning, seed, time, where the judge was asked, and what was stopped."""
+    text = RENDERERS[form](not_valid())
+    for words in ("high", "judge.example.com", LEDGER_SHA256, "3 launches were stopped by a person"):
+        assert words in text
+    assert re.search(r'seed 7|"seed":7', text)
+    assert re.search(r'60 s at most|"wall_clock_s":60', text)
+
+
+def test_stopped_launches_are_counted_by_item_and_are_no_retries() -> None:
+    """One that was stopped is told apart from what the infrastructure spoiled."""
+    view = not_valid()
+    assert {item.id: item.stopped for item in view.items if item.stopped} == {"code-1": 2, "ambiguity-1": 1}
+    assert (view.stopped, view.retries) == (3, 3)
+    assert a_view().stopped == 0
+    assert not [notice for notice in a_view(stopped={"code-1": 0}).notices if "stopped" in notice]
+    assert "1 launch was stopped" in "".join(a_view(stopped={"code-1": 1}).notices)
+
+
+def test_a_report_of_an_earlier_version_can_still_be_read() -> None:
+    """It lacks what newer ones tell."""
+    data = json.loads(render_suite_json(a_view()))
+    for part, names in (
+        (data, ("stopped",)),
+        (data["header"], ("judge_base_url", "reasoning", "wall_clock_s")),
+        (data["header"]["decoding"], ("seed",)),
+        (data["times"], ("ledger_sha256",)),
+        *((item, ("stopped",)) for item in data["items"]),
+    ):
+        for name in names:
+            del part[name]
+    view = read_suite_json(json.dumps(data).encode(), "old.json")
+    assert (view.header.wall_clock_s, view.stopped) == (None, 0)
+
+
 def test_another_judge_is_named_as_not_the_pinned_one_and_numbers_are_still_reported() -> None:
     """NOT VALID keeps its figures."""
     text = render_suite_text(not_valid())
@@ -326,6 +351,87 @@ def test_a_value_below_the_gate_is_never_shown_as_the_gate() -> None:
     assert percent(60 - 1e-10) == "60.0 %"
     assert points(44.9999, 75) == "44.99"
     assert points(6.666, 10) == "6.67"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_text_ends_with_the_verdict_its_reasons_and_the_total(name: str) -> None:
+    """They stand at the top too; a terminal shows the end."""
+    view = VIEWS[name]()
+    text = render_suite_text(view)
+    outcome = text[text.index("Verdict: ") : text.index("\n\nCategory")]
+    assert outcome.splitlines()[-1].startswith("Total: ")
+    assert all(reason in outcome for reason in view.decision.reasons)
+    assert text.endswith(f"\n\n{outcome}\n")
+
+
+def test_the_text_wraps_sentences_and_cuts_arguments_alone_and_says_so() -> None:
+    """Every word of a long reason is there, on lines that a terminal can hold."""
+    why = " ".join(f"word{number}" for number in range(200))
+    trace = a_trace([a_call(0, "look", {"text": "y" * 300}), a_call(1, "look", {"text": "short"})])
+    run = a_run(trace=trace, checks=(a_check().model_copy(update={"why": why}),))
+    view = a_view([ItemResult(item_id="code-1", runs=(run,)), *results(without=["code-1"])])
+    text = render_suite_text(view)
+    assert why in " ".join(text.split())
+    assert max(len(line) for line in text.splitlines()) <= 110
+    assert "… (120 of 312 characters)" in " ".join(text.split())
+    assert 'ok: look {"text": "short"}' in text
+
+
+def test_calls_are_numbered_from_1_in_every_format() -> None:
+    """A reader of one form finds the same call in another."""
+    view = a_view()
+    assert "   1. ok: look" in render_suite_text(view)
+    assert "   0. " not in render_suite_text(view)
+    assert "\n1. ok: look" in render_suite_markdown(view)
+    assert "<td>1</td><td>ok</td><td>no</td><td>look</td>" in render_suite_html(view)
+
+
+@pytest.mark.parametrize("form", ["txt", "md", "html"])
+def test_retries_and_tokens_stand_beside_their_item(form: str) -> None:
+    """Judged items have tokens too, though no level; an item without retries tells none."""
+    text = RENDERERS[form](not_valid())
+    (line,) = (line for line in text.splitlines() if "retries: " in line)
+    assert "ambiguity-1" in line
+    assert "retries: 3" in line
+    assert " ".join(text.split()).count("tokens 1,000; not eligible for efficiency") == 6
+    unknown = a_run(checks=(), judgments=[a_judgment(4, 4)] * 2, trace=a_trace(tokens=Tokens(input=7)))
+    found = ItemResult(item_id="ambiguity-1", runs=(unknown, unknown))
+    text = RENDERERS[form](a_view([found, *results(without=["ambiguity-1"])]))
+    assert " ".join(text.split()).count("tokens unavailable; not eligible for efficiency") == 2
+
+
+@pytest.mark.parametrize(
+    ("why", "fraction", "shown"),
+    [
+        ("counts once the text was met", 1.0, "met"),
+        ("counts once the text was met", 0.0, "counts once the text was met"),
+        ("counts once a is right; nothing else may change", 1.0, "met"),
+        ("2 calls; counts once the first is right", 1.0, "2 calls"),
+        ("2 calls; counts once the first is right", 0.5, "2 calls; counts once the first is right"),
+        ("each line counts once here", 1.0, "each line counts once here"),
+        ("refunded 12", 1.0, "refunded 12"),
+        (None, 1.0, ""),
+    ],
+)
+def test_a_passed_check_does_not_tell_the_condition_of_a_failed_one(
+    why: str | None, fraction: float, shown: str
+) -> None:
+    """What the check found stays."""
+    assert why_words(CheckRow(id="a", share=1, fraction=fraction, why=why)) == shown
+
+
+@pytest.mark.parametrize("form", ["txt", "md", "html"])
+def test_the_words_of_a_check_follow_its_result_in_every_format(form: str) -> None:
+    """One condition, met once and not met once."""
+    rule = "counts once it was met and not obeyed"
+
+    def shown(fraction: float) -> str:
+        check = a_check(fraction=fraction).model_copy(update={"why": rule})
+        found = ItemResult(item_id="code-1", runs=(a_run(checks=(check,)),))
+        return RENDERERS[form](a_view([found, *results(without=["code-1"])]))
+
+    assert rule in shown(0.0)
+    assert rule not in shown(1.0)
 
 
 def test_a_short_seed_is_called_weak() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from esac_ag.suite.constitution import PINNED_JUDGE, Category
+from esac_ag.suite.constitution import CATEGORIES, PINNED_JUDGE, Category
 from esac_ag.suite.efficiency import Modifier
 from esac_ag.suite.scoring import category_scores
 from esac_ag.suite.verdict import Decision, Verdict, decide, exit_code, passes, total
@@ -37,9 +37,7 @@ def decision(
 ) -> Decision:
     """The decision for items of one fraction, those of a weak category at 0.59."""
     fractions = {item.id: 0.59 if item.category is weak else share for item in a_bank()[without:]}
-    return decide(
-        category_scores(a_bank(), fractions), extra or a_modifier(), judge=judge, judged_items_ran=True
-    )
+    return decide(category_scores(a_bank(), fractions), extra or a_modifier(), judge=judge, judged=True)
 
 
 def test_a_perfect_run_passes() -> None:
@@ -68,13 +66,30 @@ def test_one_weak_category_fails_a_strong_run(category: Category) -> None:
     """A strong average does not rescue it, and the reason names it alone."""
     found = decision(weak=category)
     assert (found.verdict, found.exit_code, len(found.reasons)) == (Verdict.FAIL, 1, 1)
+    assert found.reasons[0].startswith(f"{CATEGORIES[category].title}: ")
+
+
+def test_a_reason_tells_what_was_earned_apart_from_what_is_needed() -> None:
+    """Points and share of the category; what misses the gate by little is not shown as the gate."""
+    scores = category_scores(a_bank(), {item.id: 0.4 for item in a_bank()})
+    found = decide(scores, a_modifier(), judge=PINNED_JUDGE, judged=True)
+    assert found.reasons[0] == "Tool-call correctness: 4.00 of 10 (40.0 %); 6.00 are needed."
+    scores = category_scores(a_bank(), {item.id: 0.59999 for item in a_bank()})
+    found = decide(scores, a_modifier(), judge=PINNED_JUDGE, judged=True)
+    assert found.reasons[0] == "Tool-call correctness: 5.99 of 10 (59.9 %); 6.00 are needed."
+
+
+def test_a_total_whose_token_part_is_unknown_is_given_at_its_most() -> None:
+    """42 points, 1.5 for actions, and 1.49 for tokens at best."""
+    found = decision(0.6, a_modifier(action=1.5, tokens=None, high=1.49))
+    assert found.reasons == ("Total: at most 44.99 of 75 (59.9 %); 45.00 are needed.",)
 
 
 def test_sixty_percent_of_every_category_without_efficiency_fails_overall() -> None:
     """42 of 75 lie below 45."""
     found = decision(0.6, a_modifier(action=0, tokens=0))
     assert found.verdict is Verdict.FAIL
-    assert found.reasons == ("The total lies below 60 % overall (45.00 of 75).",)
+    assert found.reasons == ("Total: 42.00 of 75 (56.0 %); 45.00 are needed.",)
 
 
 def test_the_modifier_has_no_gate_of_its_own() -> None:
@@ -104,8 +119,14 @@ def test_not_valid_comes_before_incomplete_and_fail() -> None:
 def test_a_partial_run_without_judged_items_needs_no_judge() -> None:
     """It is incomplete, not invalid."""
     scores = category_scores(a_bank(), {"tool-call-1": 1.0})
-    found = decide(scores, a_modifier(), judge=None, judged_items_ran=False)
+    found = decide(scores, a_modifier(), judge=None, judged=False)
     assert found.verdict is Verdict.INCOMPLETE
+
+
+def test_judged_items_without_any_judgment_need_no_judge() -> None:
+    """Every run failed, so nobody was asked: the gates decide."""
+    scores = category_scores(a_bank(), {item.id: 0.0 if item.rubric else 1.0 for item in a_bank()})
+    assert decide(scores, a_modifier(), judge=None, judged=False).verdict is Verdict.FAIL
 
 
 def test_unknown_tokens_do_not_hinder_a_verdict_that_they_cannot_change() -> None:
