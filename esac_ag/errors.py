@@ -8,6 +8,7 @@ HarnessError                    2
 │   ├── EngineUnavailable       2   no Docker engine answers
 │   ├── ImageMissing            2   an image is not there or not the sealed one
 │   ├── SandboxLost             2   a container ended or vanished without the subject's doing
+│   ├── DialogueTimeout         2   a tool server of ours took or said nothing until the deadline
 │   └── ServiceFailure          2   a model endpoint failed after all retries
 ├── StudyBusy                   2   another harness works on the study
 ├── StudyPaused                 2   failures of the infrastructure used up the retries; resume later
@@ -42,6 +43,11 @@ class HarnessError(Exception):
         self.expected = expected
         self.found = found
         self.remedy = remedy
+
+    def in_short(self) -> str:
+        """What happened, what was found and what to do, on one line; for records of failures."""
+        found = " ".join(self.found.split())
+        return " ".join(part for part in (self.what, found and f"({found})", self.remedy) if part)
 
     def __str__(self) -> str:
         """All parts that are known, one a line."""
@@ -81,6 +87,10 @@ class ImageMissing(InfrastructureFailure):
 
 class SandboxLost(InfrastructureFailure):
     """A container ended, vanished or stopped answering without its subject's doing."""
+
+
+class DialogueTimeout(InfrastructureFailure):
+    """A tool server in a sandbox took no more input, or finished no line, until the deadline."""
 
 
 class ServiceFailure(InfrastructureFailure):

@@ -12,9 +12,10 @@ from esac_ag.agents.script_book import load_script_book
 from esac_ag.artifacts import StudyFolder
 from esac_ag.attempt import Cell, GradingStatus, Outcome
 from esac_ag.conduct.context import Stop
-from esac_ag.conduct.opening import OpenStudy, open_study
+from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.revision import package_sha256
 from esac_ag.conduct.study import Progress, run_study
+from esac_ag.conduct.work import OpenPlan
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess
@@ -122,22 +123,22 @@ def a_runnable_study(folder: Path, *, book: dict[str, Any] | None = None, **chan
     return study
 
 
-def opened(study: Study, engine: InMemoryEngine, *, stop: Stop | None = None) -> OpenStudy:
+def opened(study: Study, engine: InMemoryEngine, *, stop: Stop | None = None) -> OpenPlan:
     """Open a study in its workspace, with the results inside."""
     return _opened(study.path, engine, stop)
 
 
-def opened_at(root: Path, programs: dict[str, Any]) -> OpenStudy:
+def opened_at(root: Path, programs: dict[str, Any]) -> OpenPlan:
     """Open the study that `a_runnable_study` made in a folder, perhaps in another process."""
     return _opened(root / "manifests" / "study.json", an_engine(programs=programs), None)
 
 
-def run_opened(study: OpenStudy, concurrency: int = 2) -> Progress:
+def run_opened(study: OpenPlan, concurrency: int = 2) -> Progress:
     """Run an open study without telling anybody."""
     return run_study(study, concurrency=concurrency, watcher=Told())
 
 
-def _opened(path: Path, engine: InMemoryEngine, stop: Stop | None) -> OpenStudy:
+def _opened(path: Path, engine: InMemoryEngine, stop: Stop | None) -> OpenPlan:
     workspace = Workspace(path.parent.parent)
     return open_study(
         path,

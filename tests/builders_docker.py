@@ -9,8 +9,9 @@ from typing import Any
 
 from esac_ag.canonical import sha256_of
 from esac_ag.conduct.context import Stop
-from esac_ag.conduct.opening import OpenStudy, open_study
+from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.revision import runner_sha256
+from esac_ag.conduct.work import OpenPlan
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.image_definition import ImageKind
@@ -54,7 +55,7 @@ def a_docker_study(folder: Path, **changes: Any) -> Study:  # noqa: ANN401
     return study
 
 
-def opened_in_docker(root: Path, engine: DockerEngine, *, stop: Stop | None = None) -> OpenStudy:
+def opened_in_docker(root: Path, engine: DockerEngine, *, stop: Stop | None = None) -> OpenPlan:
     """Open the study that `a_docker_study` made in a folder, perhaps in another process."""
     workspace = Workspace(root)
     return open_study(

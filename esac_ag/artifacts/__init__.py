@@ -7,6 +7,7 @@ a file. Known secrets are redacted before a byte is written.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from esac_ag.errors import InputRefused, SandboxLost
 from esac_ag.tree import FileTree
 
 COMPRESSION_LEVEL = 3
+PRIVATE_FOLDER_MODE = 0o700
 WHOLE = TreeLimits(
     max_members=10_000_000,
     max_bytes=1 << 40,
@@ -71,6 +73,12 @@ class StudyFolder:
     def attempt(self, attempt_id: str) -> AttemptFolder:
         """The folder of one launch."""
         return AttemptFolder(self.path / "attempts" / attempt_id)
+
+    def make_private(self) -> None:
+        """Make the folder, for its owner alone: what a held-out run writes shows the instances."""
+        self.path.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
+        # One that was there already, too.
+        self.path.chmod(PRIVATE_FOLDER_MODE)
 
     def seal(self, manifest: bytes, schedule: bytes, tasks: bytes) -> None:
         """Copy what was sealed, byte for byte, if it is not there yet.
@@ -139,13 +147,31 @@ class AttemptFolder:
                 remedy="run `esac-ag audit` to see what else changed; restore the folder from a copy",
             ) from error
 
+    def free_name(self, name: str) -> str:
+        """The name, or with the first number from 2 on that no file has: `judge.log`, `judge-2.log`."""
+        stem, dot, suffix = name.rpartition(".")
+        numbered = (f"{stem}-{number}{dot}{suffix}" for number in itertools.count(2))
+        return next(one for one in itertools.chain([name], numbered) if not (self.path / one).exists())
+
+    def names(self, pattern: str) -> list[str]:
+        """Names of the files that fit a pattern, such as `grading/*.log`, in order."""
+        return sorted(path.relative_to(self.path).as_posix() for path in self.path.glob(pattern))
+
     @contextmanager
     def stream(self, name: str, redactor: Redactor, *, limit_bytes: int) -> Iterator[Stream]:
-        """A file that grows while an agent acts: redacted, capped, synced at the end."""
+        """A file that grows while an agent acts: redacted, capped, synced at the end.
+
+        Each piece leaves this process at once, so that SIGKILL takes nothing of it back.
+        """
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
-            stream = Stream(file.write, redactor, limit_bytes)
+
+            def write(data: bytes) -> None:
+                file.write(data)
+                file.flush()
+
+            stream = Stream(write, redactor, limit_bytes)
             try:
                 yield stream
             finally:

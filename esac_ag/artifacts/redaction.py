@@ -15,16 +15,25 @@ SHORTEST = 8
 """Shorter values are place-holders of local servers (`none`, `EMPTY`); replacing them would maim the text."""
 
 
+def forms_of(secret: str) -> set[bytes]:
+    """How a secret may stand in what is written; nothing of one that is too short to be looked for."""
+    if len(secret) < SHORTEST:
+        return set()
+    escaped = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+    return {form.encode() for form in (secret, *escaped)}
+
+
 class Redactor:
     """Replaces secrets in bytes, whole or piece by piece."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms: set[bytes] = set()
-        for secret in secrets:
-            if len(secret) >= SHORTEST:
-                forms.update((secret.encode(), json.dumps(secret)[1:-1].encode()))
-        # Longest first: a secret that contains another one must not leave its rest behind.
-        self._forms = sorted(forms, key=lambda form: (-len(form), form))
+        self._forms = _longest_first({form for secret in secrets for form in forms_of(secret)})
+
+    def joined(self, secrets: Iterable[str]) -> Redactor:
+        """A redactor of these secrets too."""
+        both = Redactor(secrets)
+        both._forms = _longest_first({*self._forms, *both._forms})
+        return both
 
     def whole(self, data: bytes) -> bytes:
         """The data without secrets."""
@@ -50,23 +59,39 @@ class Redactor:
 
     def incremental(self) -> Pieces:
         """A redactor for a stream: finds secrets that lie across pieces."""
-        return Pieces(self, max(map(len, self._forms), default=1) - 1)
+        return Pieces(self)
+
+    def unfinished_bytes(self, data: bytes) -> int:
+        """How many of the last bytes may be the beginning of a secret."""
+        return max((_overlap(data, form) for form in self._forms), default=0)
+
+
+def _longest_first(forms: set[bytes]) -> list[bytes]:
+    """In this order, a secret that contains another one does not leave its rest behind."""
+    return sorted(forms, key=lambda form: (-len(form), form))
+
+
+def _overlap(data: bytes, form: bytes) -> int:
+    """Length of the longest end of `data` that the form begins with, without being the whole form."""
+    start = data.find(form[:1], max(0, len(data) - len(form) + 1))
+    while start >= 0:
+        if form.startswith(data[start:]):
+            return len(data) - start
+        start = data.find(form[:1], start + 1)
+    return 0
 
 
 class Pieces:
-    """Holds back as many bytes as a secret may need to be recognised."""
+    """Holds back an end that may be the beginning of a secret, and nothing else: text is never late."""
 
-    def __init__(self, redactor: Redactor, hold_bytes: int) -> None:
+    def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._hold = hold_bytes
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
         """Take in a piece; what can safely be written now."""
         clean = self._redactor.whole(self._held + data)
-        if not self._hold:
-            return clean
-        cut = max(0, len(clean) - self._hold)
+        cut = len(clean) - self._redactor.unfinished_bytes(clean)
         self._held = clean[cut:]
         return clean[:cut]
 

@@ -55,6 +55,16 @@ class AttemptEnded(Record):
     artifacts: dict[str, Sha256] = Field(default_factory=dict)
 
 
+class JudgmentMade(Record):
+    """One usable judgment of a submission arrived; it counts, whatever becomes of the grading around it."""
+
+    event: Literal["judgment-made"] = "judgment-made"
+    attempt_id: Identifier
+    file: str
+    """Of the attempt's folder."""
+    sha256: Sha256
+
+
 class AttemptGraded(Record):
     """A submission was judged, or could not be."""
 
@@ -99,6 +109,7 @@ Body = (
     | SessionStarted
     | AttemptStarted
     | AttemptEnded
+    | JudgmentMade
     | AttemptGraded
     | GradingSpoiled
     | StudyPausedEvent
@@ -177,12 +188,8 @@ class StudyState:
                 self._launches[cell] += 1
             case AttemptEnded():
                 self._end(body)
-            case AttemptGraded():
-                attempt = self._known(body.attempt_id)
-                attempt.grading = body.status
-                attempt.artifacts.update(body.artifacts)
-            case GradingSpoiled(attempt_id=attempt_id):
-                self._known(attempt_id).spoiled_gradings += 1
+            case JudgmentMade() | AttemptGraded() | GradingSpoiled():
+                self._grade(body)
             case StudyPausedEvent(reason=reason):
                 self.pauses.append(reason)
             case StudyFinished():
@@ -203,6 +210,27 @@ class StudyState:
         attempt.artifacts.update(body.artifacts)
         if attempt.counts:
             self._counting[attempt.cell] = attempt
+
+    def _grade(self, body: JudgmentMade | AttemptGraded | GradingSpoiled) -> None:
+        attempt = self._known(body.attempt_id)
+        match body:
+            case JudgmentMade():
+                self._judge(attempt, body)
+            case AttemptGraded():
+                attempt.grading = body.status
+                attempt.artifacts.update(body.artifacts)
+            case GradingSpoiled():
+                attempt.spoiled_gradings += 1
+            case _:
+                assert_never(body)
+
+    @staticmethod
+    def _judge(attempt: AttemptState, body: JudgmentMade) -> None:
+        if not attempt.counts or attempt.grading is not None:
+            raise ValueError(f"attempt {body.attempt_id} is judged when nothing of it is to be judged")
+        if body.file in attempt.artifacts:
+            raise ValueError(f"judgment {body.file} of attempt {body.attempt_id} is made twice")
+        attempt.artifacts[body.file] = body.sha256
 
     def _known(self, attempt_id: str) -> AttemptState:
         try:

@@ -9,6 +9,7 @@ import typer
 
 from esac_ag.cli.arm_commands import arm_app
 from esac_ag.cli.doctor_command import doctor
+from esac_ag.cli.export_command import export_app
 from esac_ag.cli.images_commands import app as images_app
 from esac_ag.cli.place import (
     ConcurrencyOption,
@@ -40,6 +41,7 @@ app.add_typer(task_app, name="task")
 app.add_typer(arm_app, name="arm")
 app.add_typer(images_app, name="images")
 app.add_typer(suite_app, name="suite")
+app.add_typer(export_app, name="export")
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
@@ -222,10 +224,18 @@ def report(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Write report.md, report.json and report.csv of a study, and show its summary."""
+    """Write the report of a study or of a suite run, and show its summary."""
+    from esac_ag.artifacts import StudyFolder
     from esac_ag.cli.report_rendering import print_summary
     from esac_ag.conduct.reporting import write_report
+    from esac_ag.rooms.manifest_file import plans_a_suite_run
 
+    if plans_a_suite_run(StudyFolder(study).manifest):
+        from esac_ag.cli.suite_running import show
+        from esac_ag.conduct.suite_results import write_suite_reports
+
+        show(write_suite_reports(study), json=json)
+        return
     view, folder = write_report(study)
     if json:
         from esac_ag.report.machine import render_json

@@ -20,7 +20,7 @@ from esac_ag.cli.place import (
 if TYPE_CHECKING:
     from esac_ag.sandbox.images import ImageReport
 
-app = typer.Typer(help="The agent and the grader image: build and list them.", no_args_is_help=True)
+app = typer.Typer(help="The images of agents and graders: build and list them.", no_args_is_help=True)
 
 _MIB = 1024 * 1024
 _DIGEST_DIGITS = 19
@@ -34,6 +34,15 @@ def build(
             "--base",
             help="NAME@sha256:... of a public image, or `debian-packages`. By default the image in "
             "runner/images/base.json where its registry answers, and Debian packages elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            help="Also the image of this command-line agent (a file in runner/agents/); may be repeated. Its "
+            "packages are fetched by npm or pip on this machine.",
             show_default=False,
         ),
     ] = None,
@@ -51,6 +60,7 @@ def build(
         engine_of(workspace),
         workspace.runner,
         base=base,
+        agents=tuple(agent or ()),
         progress=lambda text: None if quiet else console.print(text, soft_wrap=True, markup=False),
     )
     store.close()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import BaseModel
     from rich.console import Console
 
@@ -56,6 +58,12 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def teller(*, quiet: bool) -> Callable[[str], None]:
+    """Prints lines of progress on standard error, or drops them."""
+    console = stderr()
+    return lambda text: None if quiet else console.print(text, soft_wrap=True, markup=False)
 
 
 def print_json(record: BaseModel) -> None:

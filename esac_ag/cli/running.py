@@ -12,7 +12,8 @@ from types import FrameType
 
 import typer
 
-from esac_ag.cli.place import engine_of, stderr, stdout
+from esac_ag.cli.errors import INTERRUPTED
+from esac_ag.cli.place import engine_of, stderr, stdout, teller
 from esac_ag.cli.progress import LiveProgress
 from esac_ag.cli.rendering import print_if_scripted
 from esac_ag.cli.report_rendering import print_summary
@@ -23,18 +24,17 @@ from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import Progress, run_study
 from esac_ag.rooms.workspace import Workspace
 
-INTERRUPTED = 130
 STOPPING = "stopping: running attempts are cancelled and done again later; again to leave at once"
 
 
 @contextmanager
-def stopping_on_signals(stop: Stop) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends the study in order, the second ends the process at once."""
+def stopping_on_signals(stop: Stop, told: str = STOPPING) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends the work in order and says so, the second ends it at once."""
 
     def handle(_signal: int, _frame: FrameType | None) -> None:
         if stop.wished:
             os._exit(INTERRUPTED)
-        stderr().print(STOPPING, soft_wrap=True)
+        stderr().print(told, soft_wrap=True)
         stop.wish()
 
     previous = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}
@@ -68,7 +68,7 @@ def run_command(
         stop=stop,
         dry_run=dry_run,
     )
-    folder = opened.context.folder.path
+    folder = opened.site.folder.path
     if dry_run:
         tell = f"every seal holds; {len(opened.cells)} cells are planned; nothing was run"
         typer.echo(jsonlib.dumps({"cells": len(opened.cells), "dry_run": True}) if json else tell)
@@ -76,8 +76,8 @@ def run_command(
     live = LiveProgress(stderr(), quiet=quiet)
     with stopping_on_signals(stop), live.shown():
         progress = run_study(opened, concurrency=concurrency, watcher=live, limit=limit)
-    print_if_scripted(opened.context.manifest.agent.kind, stderr())
-    _tell(progress, folder, opened.context.manifest.agent.kind, json=json)
+    print_if_scripted(opened.site.manifest.agent.kind, stderr())
+    _tell(progress, folder, opened.site.manifest.agent.kind, json=json)
     return folder
 
 
@@ -103,13 +103,7 @@ def demo_command(
     workspace: Workspace, *, results: Path, repetitions: int, concurrency: int, quiet: bool
 ) -> None:
     """Seal a fresh demonstration study, run it, and report on it."""
-    console = stderr()
-
-    def tell(text: str) -> None:
-        if not quiet:
-            console.print(text, soft_wrap=True, markup=False)
-
-    sealed = seal_demo(workspace, engine_of(workspace), repetitions=repetitions, tell=tell)
+    sealed = seal_demo(workspace, engine_of(workspace), repetitions=repetitions, tell=teller(quiet=quiet))
     folder = run_command(
         sealed,
         workspace=workspace,

@@ -1,42 +1,33 @@
-"""`esac-ag suite`: what the suite does without a model."""
+"""`esac-ag suite`."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from esac_ag.cli.place import JsonOption, RootOption, print_json, stderr, stdout
+from esac_ag.cli.place import (
+    JsonOption,
+    QuietOption,
+    RootOption,
+    print_json,
+    stderr,
+    stdout,
+)
+from esac_ag.cli.suite_mcp_command import mcp
+from esac_ag.cli.suite_options import PoolName, PoolOption, SeedOption
+from esac_ag.cli.suite_run_command import auto, run
+from esac_ag.errors import UsageError
 
 suite_app = typer.Typer(help="The ESAC-AG suite: its items, seeds and self-test.", no_args_is_help=True)
 seed_app = typer.Typer(help="The held-out seed: make it, or show its fingerprint.", no_args_is_help=True)
 suite_app.add_typer(seed_app, name="seed")
+suite_app.command()(run)
+suite_app.command()(auto)
+suite_app.command()(mcp)
 
 
-class PoolName(StrEnum):
-    """Names of the pools, without importing the suite."""
-
-    PUBLIC = "public"
-    HELD_OUT = "held-out"
-
-
-class ExportedPool(StrEnum):
-    """Pools that may be exported."""
-
-    PUBLIC = "public"
-
-
-PoolOption = Annotated[PoolName, typer.Option("--pool", help="Which seed the instances are drawn from.")]
-SeedOption = Annotated[
-    str | None,
-    typer.Option(
-        "--seed",
-        help="Held-out seed; by default ESAC_HELD_OUT_SEED, then .heldout/seed.",
-        show_default=False,
-    ),
-]
 ReportArgument = Annotated[Path, typer.Argument(help="A JSON report of a suite run.", show_default=False)]
 
 
@@ -85,6 +76,14 @@ def key(
     """Write a pool's answer key to a private file, never to a terminal."""
     from esac_ag.conduct.suite import dataset_of, write_key
 
+    if str(output) == "-":
+        raise UsageError(
+            "The answers are written to a file, not to standard output.",
+            where="-o/--output",
+            expected="the path of a new file",
+            found="-",
+            remedy="-o key.json; it gets mode 0600",
+        )
     write_key(output, dataset_of(pool, seed, root))
     stderr().print(f"{output}: the answer key, mode 0600", soft_wrap=True, markup=False)
 
@@ -99,34 +98,49 @@ def selftest(
             "-o", "--output", help="Folder for a report on the reference policies.", show_default=False
         ),
     ] = None,
+    docker: Annotated[
+        bool, typer.Option("--docker", help="Play through real containers, as a model's run is.")
+    ] = False,
+    concurrency: Annotated[
+        int,
+        typer.Option("--n-concurrent", "-n", min=1, max=64, help="With --docker: items at the same time."),
+    ] = 2,
     root: RootOption = None,
     json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
-    """Play every policy in memory, without a model; exit 1 if one misses its predeclared fraction."""
-    from esac_ag.cli.suite_rendering import print_selftest
-    from esac_ag.conduct.suite import dataset_of, selftest_in_memory, write_oracle_report
+    """Play every policy, without a model; exit 1 if one misses its predeclared fraction."""
+    from esac_ag.cli.suite_playing import selftest_command
 
-    dataset = dataset_of(pool, seed, root)
-    found = selftest_in_memory(dataset)
-    if json:
-        print_json(found)
-    else:
-        print_selftest(found, stdout())
-    if output is not None:
-        view = write_oracle_report(output, dataset)
-        verdict = view.decision.verdict.value
-        stderr().print(f"report: {output / 'suite-report.html'} ({verdict})", soft_wrap=True, markup=False)
-    raise typer.Exit(0 if found.holds else 1)
+    holds = selftest_command(
+        pool=pool,
+        seed=seed,
+        output=output,
+        docker=docker,
+        concurrency=concurrency,
+        root=root,
+        json=json,
+        quiet=quiet,
+    )
+    raise typer.Exit(0 if holds else 1)
 
 
 @suite_app.command()
 def export(
-    pool: Annotated[ExportedPool, typer.Argument(help="The pool; only the public one.", show_default=False)],
+    pool: Annotated[PoolName, typer.Argument(help="The pool; only the public one.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The JSON Lines file to write.")],
 ) -> None:
     """Write the public pool's instances, with the canary and without answers, as JSON Lines."""
     from esac_ag.conduct.suite import export_public
 
+    if pool is PoolName.HELD_OUT:
+        raise UsageError(
+            "The held-out pool is not exported: what is given out is held out no longer.",
+            where="the pool",
+            expected=PoolName.PUBLIC.value,
+            found=pool.value,
+            remedy="esac-ag suite inspect ITEM --pool held-out shows one item; suite key writes the answers",
+        )
     digest = export_public(output)
     stderr().print(f"{output}: the {pool.value} pool, SHA-256 {digest}", soft_wrap=True, markup=False)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rich import box
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -26,20 +27,25 @@ MARKS: Final = {PolicyStanding.MET: "met", PolicyStanding.MISSED: "MISSED", Poli
 
 
 def print_listing(listing: SuiteListing, console: Console) -> None:
-    """A line per item."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("item", "points", "turns", "modifier", "judged", "measures"):
-        table.add_column(name, no_wrap=name != "measures")
+    """A line per item, then what each measures."""
+    # As it stands it fits 80 columns; what an item measures is on a line of its own below.
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("item", "category", "points", "turns", "modifier", "judged"):
+        table.add_column(name, no_wrap=True)
     for item in listing.items:
         table.add_row(
             item.id,
+            item.category.value,
             f"{item.points:.2f}",
             str(item.turns),
             "yes" if item.efficiency is not None else "no",
             "yes" if item.judged else "no",
-            Text(visible(item.measures)),
         )
     console.print(table)
+    console.print("\nWhat each measures")
+    for item in listing.items:
+        console.print(Padding(Text(f"{item.id}: {visible(item.measures)}"), (0, 0, 0, 2)))
+    console.print()
     console.print(
         f"{listing.suite_version}: {len(listing.items)} items, {listing.points:g} points, and "
         f"{MODIFIER_POINTS} of the efficiency modifier: {TOTAL_POINTS} in all"
@@ -70,11 +76,11 @@ def print_selftest(found: SuiteSelftest, console: Console) -> None:
                     soft_wrap=True,
                     markup=False,
                 )
-    for line in _left_out(found):
+    for line in (*_judged(found), *_left_out(found)):
         console.print(line, soft_wrap=True, markup=False)
     console.print(
         f"{found.met} policies met, {found.missed} missed, {found.not_run} not run "
-        f"({found.pool.value} pool, fingerprint {found.seed_fingerprint[:12]})",
+        f"in {found.place.value} ({found.pool.value} pool, fingerprint {found.seed_fingerprint[:12]})",
         soft_wrap=True,
     )
 
@@ -91,6 +97,15 @@ def _tested(item: ItemSelftest) -> tuple[str, ...]:
         f"{len(cuts)}, best {max(measured):.2f}" if measured else f"{len(cuts)}",
         MARKS[item.standing],
     )
+
+
+def _judged(found: SuiteSelftest) -> Iterator[str]:
+    judges: dict[str, list[str]] = {}
+    for item in found.items:
+        if item.judged_by is not None:
+            judges.setdefault(item.judged_by, []).append(item.item_id)
+    for judge, items in judges.items():
+        yield f"judged by {judge}: {', '.join(items)}"
 
 
 def _left_out(found: SuiteSelftest) -> Iterator[str]:

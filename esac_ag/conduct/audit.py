@@ -6,23 +6,31 @@ digest covers: it is told, and nothing of it is evidence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from esac_ag.artifacts import StudyFolder
+from esac_ag.attempt import Cell
 from esac_ag.attempt.events import AttemptState
 from esac_ag.conduct.audit_attempts import attempt_findings, attempt_notes
+from esac_ag.conduct.audit_grading import drawn_again, grading_findings
 from esac_ag.conduct.audit_ledger import ledger_findings, ledger_notes
 from esac_ag.conduct.audit_plan import plan_findings
-from esac_ag.conduct.audit_records import AuditFinding
-from esac_ag.conduct.collect import StudyRecords, read_study
+from esac_ag.conduct.audit_records import AuditFinding, Records
+from esac_ag.conduct.audit_reports import report_findings
+from esac_ag.conduct.audit_suite import suite_plan_findings, suite_report_findings
+from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.opening import design_of
-from esac_ag.conduct.reporting import inputs_of
+from esac_ag.conduct.reporting import inputs_of, report_files
+from esac_ag.conduct.suite import dataset_of
+from esac_ag.conduct.suite_results import read_suite
 from esac_ag.errors import HarnessError, SubstitutionRefused
 from esac_ag.record import Record
 from esac_ag.report.build import build_view
-from esac_ag.report.machine import render_csv, render_json
-from esac_ag.report.markdown import render_markdown
+from esac_ag.rooms.manifest_file import plans_a_suite_run
 from esac_ag.schedule import make_schedule
+from esac_ag.suite.constitution import Pool
+from esac_ag.suite.pools import DatasetSeed
 
 __all__ = ["AuditFinding", "AuditReport", "audit"]
 
@@ -46,26 +54,56 @@ class AuditReport(Record):
         return not self.findings
 
 
-def audit(path: Path) -> AuditReport:
+def audit(
+    path: Path, dataset_of_pool: Callable[[Pool], DatasetSeed] = lambda pool: dataset_of(pool, None, None)
+) -> AuditReport:
     """Check manifest, schedule, ledger, every file of every attempt, and the report if there is one.
+
+    Args:
+        path: the folder.
+        dataset_of_pool: finds the dataset seed of a suite run, for its gradings to be computed again; by
+            default where a command without `--seed` finds it.
 
     Raises:
         InputRefused: the folder holds no study, or its manifest or task packages cannot be read.
         LedgerCorrupt: the ledger does not verify.
     """
     unreadable: list[HarnessError] = []
+    if plans_a_suite_run(StudyFolder(path).manifest):
+        suite = read_suite(path, unreadable=unreadable)
+        cells = suite.manifest.cells()
+        drawn = drawn_again(suite, dataset_of_pool)
+        own = [
+            *suite_plan_findings(suite, cells),
+            *suite_report_findings(suite),
+            *drawn.findings,
+            *grading_findings(suite, drawn),
+        ]
+        return _report_of(suite, cells, own, unreadable, drawn.notes)
     study = read_study(path, unreadable=unreadable)
     cells = make_schedule(*design_of(study.manifest))
+    reports = report_findings(study.folder, lambda: report_files(build_view(inputs_of(study))))
+    own = [*plan_findings(study, cells), *reports]
+    return _report_of(study, cells, own, unreadable)
+
+
+def _report_of(
+    study: Records,
+    cells: Sequence[Cell],
+    own: list[AuditFinding],
+    unreadable: list[HarnessError],
+    own_notes: Sequence[AuditFinding] = (),
+) -> AuditReport:
+    """What holds for every plan, beside the findings of its own kind."""
     attempts = tuple(study.state.attempts.values())
     done = sum(_is_done(study.state.counting(cell)) for cell in cells)
-    findings = [*plan_findings(study, cells), *ledger_findings(study, planned=len(cells), done=done)]
-    notes = [*ledger_notes(study)]
+    findings = [*own, *ledger_findings(study, planned=len(cells), done=done)]
+    notes = [*own_notes, *ledger_notes(study)]
     for attempt in attempts:
         findings += attempt_findings(study, attempt)
         notes += attempt_notes(study, attempt)
-    findings += _unreadable(path, unreadable)
+    findings += _unreadable(study.folder.path, unreadable)
     findings += _strangers(study)
-    findings += _report(study)
     return AuditReport(
         study=study.manifest.study_id,
         ledger_lines=study.folder.ledger.read_bytes().count(b"\n"),
@@ -90,30 +128,10 @@ def _is_done(attempt: AttemptState | None) -> bool:
     return attempt is not None and attempt.grading is not None
 
 
-def _strangers(study: StudyRecords) -> Iterator[AuditFinding]:
+def _strangers(study: Records) -> Iterator[AuditFinding]:
     """Entries of `attempts/` that the ledger does not know."""
     folder = study.folder.path / "attempts"
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     for name in names:
         if name not in study.state.attempts:
             yield AuditFinding(where=f"attempts/{name}", what="a folder that the ledger does not know")
-
-
-def _report(study: StudyRecords) -> Iterator[AuditFinding]:
-    """Reports that exist are computed again: an edited number, or an outdated one, is told."""
-    there = study.folder.report
-    if not there.is_dir():
-        return
-    try:
-        view = build_view(inputs_of(study))
-    except HarnessError as error:
-        what = f"the report cannot be computed again: {error.what}"
-        yield AuditFinding(where="report", what=what, expected=error.expected, found=error.found)
-        return
-    files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
-    files |= {name: text.encode() for name, text in render_csv(view).items()}
-    for name, data in files.items():
-        path = there / name
-        if path.is_file() and path.read_bytes() != data:
-            what = "the report is not what the study's records give: edited, or older than they are"
-            yield AuditFinding(where=f"report/{name}", what=what, expected="as `esac-ag report` writes it")

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from esac_ag.artifacts import file_digest
-from esac_ag.attempt import AttemptRecord, Grading
+from esac_ag.attempt import AttemptRecord
 from esac_ag.attempt.events import AttemptState
 from esac_ag.canonical import tree_sha256
-from esac_ag.conduct.audit_records import AuditFinding, differing
-from esac_ag.conduct.collect import StudyRecords
+from esac_ag.conduct.audit_records import AuditFinding, GradingRecord, Records, Row, differing
 from esac_ag.errors import HarnessError
 from esac_ag.manifest.plan import Arm
 from esac_ag.tree import FileTree
@@ -23,7 +22,7 @@ from esac_ag.tree import FileTree
 GRADING = "grading/"
 
 
-def attempt_findings(study: StudyRecords, attempt: AttemptState) -> Iterator[AuditFinding]:
+def attempt_findings(study: Records, attempt: AttemptState) -> Iterator[AuditFinding]:
     """What of an attempt does not hold."""
     yield from _named(study, attempt)
     for name in _unnamed(study, attempt):
@@ -44,7 +43,7 @@ def attempt_findings(study: StudyRecords, attempt: AttemptState) -> Iterator[Aud
         yield AuditFinding(where=where, what="the ledger names no digest of a grading")
 
 
-def attempt_notes(study: StudyRecords, attempt: AttemptState) -> Iterator[AuditFinding]:
+def attempt_notes(study: Records, attempt: AttemptState) -> Iterator[AuditFinding]:
     """Files that a crash left: no digest covers them, and nothing of them counts."""
     for name in _unnamed(study, attempt):
         if _is_left_by_a_crash(attempt, name):
@@ -52,7 +51,7 @@ def attempt_notes(study: StudyRecords, attempt: AttemptState) -> Iterator[AuditF
             yield AuditFinding(where=where, what="left by what was cut off; no digest covers it")
 
 
-def _named(study: StudyRecords, attempt: AttemptState) -> Iterator[AuditFinding]:
+def _named(study: Records, attempt: AttemptState) -> Iterator[AuditFinding]:
     folder = study.folder.attempt(attempt.attempt_id).path
     for name, expected in sorted(attempt.artifacts.items()):
         path = folder / name
@@ -63,7 +62,7 @@ def _named(study: StudyRecords, attempt: AttemptState) -> Iterator[AuditFinding]
             yield from differing([(where, "a file was changed", expected, file_digest(path))])
 
 
-def _unnamed(study: StudyRecords, attempt: AttemptState) -> list[str]:
+def _unnamed(study: Records, attempt: AttemptState) -> list[str]:
     folder = study.folder.attempt(attempt.attempt_id).path
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not _is_folder(path)]
     return sorted(name for name in names if name not in attempt.artifacts)
@@ -82,7 +81,7 @@ def _is_left_by_a_crash(attempt: AttemptState, name: str) -> bool:
     return name.startswith(GRADING) and attempt.grading is None
 
 
-def _record(study: StudyRecords, attempt: AttemptState, record: AttemptRecord) -> Iterator[AuditFinding]:
+def _record(study: Records, attempt: AttemptState, record: AttemptRecord) -> Iterator[AuditFinding]:
     where = f"attempts/{attempt.attempt_id}"
     manifest = study.manifest
     arm = next((arm for arm in manifest.arms if arm.id == attempt.cell.arm), None)
@@ -118,13 +117,13 @@ def _record(study: StudyRecords, attempt: AttemptState, record: AttemptRecord) -
 
 
 def _submission(
-    study: StudyRecords, attempt: AttemptState, record: AttemptRecord, tree: FileTree
+    study: Records, attempt: AttemptState, record: AttemptRecord, tree: FileTree
 ) -> Iterator[AuditFinding]:
     where = f"attempts/{attempt.attempt_id}"
     if record.submission is None:
         return
     digest = tree.exact_sha256()
-    rows: list[tuple[str, str, object, object]] = [
+    rows: list[Row] = [
         (where, "the archive is not the tree of the record", record.submission.tree_sha256, digest),
         (where, "files of the archive", record.submission.files, len(tree.files())),
         (where, "bytes of the archive", record.submission.size_bytes, tree.size_bytes()),
@@ -135,19 +134,13 @@ def _submission(
     yield from differing(rows)
 
 
-def _grading(study: StudyRecords, attempt: AttemptState, grading: Grading) -> Iterator[AuditFinding]:
+def _grading(study: Records, attempt: AttemptState, grading: GradingRecord) -> Iterator[AuditFinding]:
     where = f"attempts/{attempt.attempt_id}/{GRADING}result.json"
-    manifest = study.manifest
-    task = next((task for task in manifest.tasks if task.id == attempt.cell.task), None)
-    image = manifest.images.grader.digest
     yield from differing(
         [
             (where, "the grading carries another plan", study.manifest_sha256, grading.manifest_sha256),
             (where, "the grading is another attempt's", attempt.attempt_id, grading.attempt_id),
-            (where, "the grading is another task's", attempt.cell.task, grading.task_id),
-            (where, "grading and ledger tell different states", attempt.grading, grading.status),
-            (where, "another grader judged", task and task.private_grader_id, grading.private_grader_id),
-            (where, "another image judged", image, grading.grader_image_digest),
+            *study.grading_rows(attempt, where),
         ]
     )
 

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 
 from esac_ag.artifacts import file_digest
 from esac_ag.attempt.events import TailRecovered
-from esac_ag.conduct.audit_records import AuditFinding, differing
-from esac_ag.conduct.collect import StudyRecords
+from esac_ag.conduct.audit_records import AuditFinding, Records, differing
 from esac_ag.ledger import read_lines
 
 LEDGER = "ledger.jsonl"
 
 
-def ledger_findings(study: StudyRecords, *, planned: int, done: int) -> Iterator[AuditFinding]:
+def ledger_findings(study: Records, *, planned: int, done: int) -> Iterator[AuditFinding]:
     """A torn tail, changed pieces of earlier ones, and an end that does not fit the cells."""
     lines, torn = read_lines(study.folder.ledger)
     if torn:
-        what = "bytes after the last whole line, torn by a crash; the next `esac-ag run` moves them aside"
+        what = "bytes after the last whole line, torn by a crash; the next session moves them aside"
         yield AuditFinding(where=LEDGER, what=what, expected="a line end", found=f"{len(torn)} bytes")
     for line in lines:
         if isinstance(line.body, TailRecovered):
@@ -26,11 +25,11 @@ def ledger_findings(study: StudyRecords, *, planned: int, done: int) -> Iterator
     if study.state.finished and done < planned:
         yield AuditFinding(where=LEDGER, what="the study is finished, and cells are missing", found=cells)
     if not study.state.finished and done == planned:
-        what = "every cell is done, and the study never finished; the next `esac-ag run` finishes it"
+        what = "every cell is done, and the study never finished; the next session finishes it"
         yield AuditFinding(where=LEDGER, what=what, expected="a line that it finished", found=cells)
 
 
-def ledger_notes(study: StudyRecords) -> Iterator[AuditFinding]:
+def ledger_notes(study: Records) -> Iterator[AuditFinding]:
     """Pieces beside the ledger that it does not name: a crash came between moving and telling."""
     lines, _ = read_lines(study.folder.ledger)
     known = {line.body.file for line in lines if isinstance(line.body, TailRecovered)}
@@ -39,7 +38,7 @@ def ledger_notes(study: StudyRecords) -> Iterator[AuditFinding]:
             yield AuditFinding(where=path.name, what="a torn line that the ledger does not name")
 
 
-def _aside(study: StudyRecords, event: TailRecovered) -> Iterator[AuditFinding]:
+def _aside(study: Records, event: TailRecovered) -> Iterator[AuditFinding]:
     path = study.folder.path / event.file
     if not path.is_file():
         what = "a torn line that was moved aside is missing"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from esac_ag.artifacts import file_digest
 from esac_ag.attempt import Cell
 from esac_ag.canonical import sha256_of_bytes
-from esac_ag.conduct.audit_records import AuditFinding, differing
+from esac_ag.conduct.audit_records import AuditFinding, Records, differing
 from esac_ag.conduct.collect import StudyRecords
 from esac_ag.conduct.opening import design_of
 from esac_ag.schedule import schedule_bytes, schedule_sha256
@@ -36,6 +36,11 @@ def plan_findings(study: StudyRecords, cells: tuple[Cell, ...]) -> Iterator[Audi
         bytes_sha256 = sha256_of_bytes(schedule_bytes(*design))
         found = file_digest(study.folder.schedule)
         yield from differing([("schedule.json", "bytes of the schedule", bytes_sha256, found)])
+    yield from unplanned(study, cells)
+
+
+def unplanned(study: Records, cells: tuple[Cell, ...]) -> Iterator[AuditFinding]:
+    """Attempts of cells that the plan has not."""
     planned = set(cells)
     for attempt in study.state.attempts.values():
         if attempt.cell not in planned:

@@ -1,26 +1,31 @@
-"""Reads a study's folder for those that only look: reports and audits."""
+"""Reads the folder of a study or a suite run for those that only look: reports and audits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import BaseModel
 
 from esac_ag.artifacts import StudyFolder, file_digest
 from esac_ag.attempt import AttemptRecord, Grading
-from esac_ag.attempt.events import StudyState
+from esac_ag.attempt.events import AttemptState, StudyState
 from esac_ag.canonical import loads_strict, sha256_of
+from esac_ag.conduct.audit_records import Records, Row
 from esac_ag.errors import HarnessError, InputRefused, SubstitutionRefused
 from esac_ag.ledger import read_state
 from esac_ag.manifest.package import TaskPackage, TaskPackages
 from esac_ag.manifest.plan import Manifest
+from esac_ag.rooms.manifest_file import plans_a_suite_run
 from esac_ag.rooms.records import read_record
 
 Model = TypeVar("Model", bound=BaseModel)
+
+ATTEMPT: Final = "attempt.json"
+RESULT: Final = "grading/result.json"
+"""Records in an attempt's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,16 @@ class StudyRecords:
     """Ended launches by id."""
     gradings: dict[str, Grading]
 
+    def grading_rows(self, attempt: AttemptState, where: str) -> Iterator[Row]:
+        """What a grading has to agree on with the plan and the ledger."""
+        grading = self.gradings[attempt.attempt_id]
+        task = next((task for task in self.manifest.tasks if task.id == attempt.cell.task), None)
+        image = self.manifest.images.grader.digest
+        yield where, "the grading is another task's", attempt.cell.task, grading.task_id
+        yield where, "grading and ledger tell different states", attempt.grading, grading.status
+        yield where, "another grader judged", task and task.private_grader_id, grading.private_grader_id
+        yield where, "another image judged", image, grading.grader_image_digest
+
 
 def read_study(path: Path, *, unreadable: list[HarnessError] | None = None) -> StudyRecords:
     """Everything that the ledger of a study's folder vouches for, compared with the ledger's digests.
@@ -43,51 +58,120 @@ def read_study(path: Path, *, unreadable: list[HarnessError] | None = None) -> S
     Args:
         path: the folder.
         unreadable: takes the refusals of attempts' records, for readers that want to know the others all the
-            same; without it the first one is raised.
+            same; without it the first one is raised, and so is a manifest that is not the plan that was run.
 
     Raises:
         InputRefused: the folder holds no study.
-        SubstitutionRefused: a record is missing or is not the one that the ledger names.
+        SubstitutionRefused: the manifest or a record is not the one that the ledger names, or is missing.
         LedgerCorrupt: the ledger does not verify.
     """
     folder = StudyFolder(path)
-    if not folder.manifest.is_file() or not folder.ledger.is_file():
+    refuse_no_study(folder)
+    if plans_a_suite_run(folder.manifest):
         raise InputRefused(
-            "the folder holds no study",
+            "the folder holds a suite run, not a study",
             where=str(path),
-            expected="manifest.json and ledger.jsonl",
-            remedy="name a folder below results/, such as results/<study_id>",
+            expected="suite.name study",
+            found="suite.name esac-ag",
+            remedy=f"esac-ag suite run --resume {path} grades what is not graded; esac-ag report {path}",
         )
     manifest = read_record(folder.manifest, Manifest)
     tasks = read_record(folder.tasks, TaskPackages).packages
     state = read_state(folder.ledger)
-    attempts: dict[str, AttemptRecord] = {}
-    gradings: dict[str, Grading] = {}
-    for attempt in state.attempts.values():
-        files = folder.attempt(attempt.attempt_id).path
-        with _collected(unreadable):
-            if (digest := attempt.artifacts.get("attempt.json")) is not None:
-                attempts[attempt.attempt_id] = _vouched(files / "attempt.json", AttemptRecord, digest)
-        with _collected(unreadable):
-            if (digest := attempt.artifacts.get("grading/result.json")) is not None:
-                gradings[attempt.attempt_id] = _vouched(files / "grading" / "result.json", Grading, digest)
+    attempts = vouched_records(folder, state, ATTEMPT, AttemptRecord, unreadable)
+    gradings = vouched_records(folder, state, RESULT, Grading, unreadable)
     manifest_sha256 = sha256_of(loads_strict(folder.manifest.read_bytes()))
-    return StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, gradings)
+    records = StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, gradings)
+    if unreadable is None:
+        refuse_other_plan(records)
+    return records
 
 
-@contextmanager
-def _collected(refusals: list[HarnessError] | None) -> Iterator[None]:
-    """Refusals go into the list, if there is one."""
-    try:
-        yield
-    except InputRefused as error:
-        if refusals is None:
-            raise
-        refusals.append(error)
+def refuse_other_plan(records: Records) -> None:
+    """Refuse a folder whose manifest is not the plan that its ledger was opened with, or its records carry.
+
+    Who writes reports needs it; an audit tells each difference as a finding in place of it.
+
+    Raises:
+        SubstitutionRefused: the manifest was edited, or a record is another run's.
+    """
+    opened = records.state.opened
+    carried = [
+        ("ledger.jsonl", None if opened is None else opened.manifest_sha256),
+        *((f"{name}/{ATTEMPT}", one.manifest_sha256) for name, one in records.attempts.items()),
+        *((f"{name}/{RESULT}", one.manifest_sha256) for name, one in records.gradings.items()),
+    ]
+    for place, digest in carried if records.state.attempts or opened is not None else []:
+        if digest != records.manifest_sha256:
+            raise SubstitutionRefused(
+                "the manifest is not the plan that was run",
+                where=str(records.folder.manifest),
+                expected=f"{digest or 'a first line that names the plan'}, by {place}",
+                found=records.manifest_sha256,
+                remedy="`esac-ag audit` lists all that changed; restore the study's folder from a copy",
+            )
+
+
+def refuse_no_study(folder: StudyFolder) -> None:
+    """Refuse a folder that nothing ran in.
+
+    Raises:
+        InputRefused: it holds no plan, or no ledger.
+    """
+    if not folder.manifest.is_file() or not folder.ledger.is_file():
+        raise InputRefused(
+            "the folder holds no study",
+            where=str(folder.path),
+            expected="manifest.json and ledger.jsonl",
+            remedy="name a folder below results/, such as results/<study_id>",
+        )
+
+
+def vouched_records(
+    folder: StudyFolder,
+    state: StudyState,
+    name: str,
+    kind: type[Model],
+    unreadable: list[HarnessError] | None,
+) -> dict[str, Model]:
+    """The records of a name, by attempt, as far as the ledger names them.
+
+    Args:
+        folder: of the study.
+        state: what the ledger says.
+        name: the file in each attempt's folder.
+        kind: what it holds.
+        unreadable: takes refusals; without it the first one is raised.
+
+    Raises:
+        InputRefused, SubstitutionRefused: a record is damaged, missing, or not the one of the ledger.
+    """
+    records = {}
+    for attempt in state.attempts.values():
+        digest = attempt.artifacts.get(name)
+        if digest is None:
+            continue
+        try:
+            path = folder.attempt(attempt.attempt_id).path / name
+            records[attempt.attempt_id] = _vouched(path, kind, digest)
+        except InputRefused as error:
+            if unreadable is None:
+                raise
+            unreadable.append(error)
+    return records
 
 
 def _vouched(path: Path, kind: type[Model], expected: str) -> Model:
     """A record whose file is the one that the ledger names."""
+    return read_record(vouched_file(path, expected), kind)
+
+
+def vouched_file(path: Path, expected: str) -> Path:
+    """The path of a file that is the one that the ledger names.
+
+    Raises:
+        SubstitutionRefused: it is missing, or another one.
+    """
     found = file_digest(path) if path.is_file() else "no such file"
     if found != expected:
         raise SubstitutionRefused(
@@ -97,4 +181,4 @@ def _vouched(path: Path, kind: type[Model], expected: str) -> Model:
             found=found,
             remedy="`esac-ag audit` lists all that changed; restore the study's folder from a copy",
         )
-    return read_record(path, kind)
+    return path

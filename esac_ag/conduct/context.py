@@ -1,4 +1,4 @@
-"""What every step of a study works with."""
+"""What every step of the work on a sealed plan has at hand, and the wish to end it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from esac_ag.artifacts.redaction import Redactor
 from esac_ag.attempt import Cell
 from esac_ag.clock import Seeds
 from esac_ag.errors import HarnessError, Interrupted
-from esac_ag.manifest.plan import Manifest
+from esac_ag.manifest.plan import Manifest, Plan
 from esac_ag.rooms.bundles import load_arm
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine, Sandbox, SandboxSpec
@@ -30,7 +30,7 @@ class Stop:
 
     @property
     def wished(self) -> bool:
-        """Whether somebody wants the study to end."""
+        """Whether somebody wants the work to end."""
         return self._wished.is_set()
 
     def wish(self) -> None:
@@ -72,10 +72,10 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """What grading works with; no agent is needed for it."""
+class Site:
+    """Where the work on a sealed plan happens, whatever the plan measures."""
 
-    manifest: Manifest
+    manifest: Plan
     manifest_sha256: str
     manifest_folder: Path
     """Where the sealed manifest lies: its paths are relative to this folder."""
@@ -85,20 +85,7 @@ class Bench:
     grader_image: str
     """The engine's id of the sealed grader image: a tag may be moved, an id cannot."""
     redactor: Redactor = field(default_factory=Redactor)
-
-
-@dataclass(frozen=True, slots=True)
-class StudyContext(Bench):
-    """One sealed study at work."""
-
-    agent: Agent = field(kw_only=True)
-    agent_image: str = field(kw_only=True)
-    """The engine's id of the sealed agent image."""
     stop: Stop = field(default_factory=Stop)
-
-    def seeds(self, cell: Cell) -> Seeds:
-        """Random streams of a cell: the same in every launch of it."""
-        return Seeds(f"{self.manifest.schedule.seed}/{cell.task}/{cell.arm}/{cell.repetition}")
 
     def bundles(self) -> dict[str, ArmBundle | None]:
         """The verified bytes of every arm, read now; none for the control.
@@ -109,7 +96,28 @@ class StudyContext(Bench):
         return bundles_of(self.manifest, self.manifest_folder)
 
 
-def bundles_of(manifest: Manifest, folder: Path) -> dict[str, ArmBundle | None]:
+@dataclass(frozen=True, slots=True)
+class Bench(Site):
+    """What grading the attempts of a study works with; no agent is needed for it."""
+
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class StudyContext(Bench):
+    """One sealed study at work."""
+
+    agent: Agent = field(kw_only=True)
+    agent_image: str = field(kw_only=True)
+    """The engine's id of the sealed agent image."""
+
+
+def cell_seeds(schedule_seed: str, cell: Cell) -> Seeds:
+    """Random streams of a cell: the same in every launch of it."""
+    return Seeds(f"{schedule_seed}/{cell.task}/{cell.arm}/{cell.repetition}")
+
+
+def bundles_of(manifest: Plan, folder: Path) -> dict[str, ArmBundle | None]:
     """The verified bytes of every arm of a manifest in a folder; none for the control.
 
     Raises:

@@ -94,8 +94,7 @@ def freeze_draft(
         private_material=_private_hashes(pairs),
         manifest_sha256=sha256_of(draft),
     )
-    if not (record.passed and record.holds):
-        raise _leaks(record, draft_path)
+    refuse_leaks(record, draft_path)
     sealing = Sealing(draft, pairs, proofs.proofs, record, images, draft_path.parent, output, workspace)
     manifest = seal(sealing)
     return Sealed(
@@ -179,11 +178,18 @@ def probe_manifest(path: Path, *, workspace: Workspace, engine: Engine, output: 
     return record
 
 
-def _leaks(record: ProbeRecord, path: Path) -> InputRefused:
+def refuse_leaks(record: ProbeRecord, path: Path) -> None:
+    """Refuse to seal on a machine whose isolation does not hold.
+
+    Raises:
+        InputRefused: the probe reached something, or did not try everything.
+    """
+    if record.passed and record.holds:
+        return
     reached = [f"{route.name}: {route.detail}" for route in record.routes if route.reached]
     untried = [f"{route.name}: nothing was tried" for route in record.routes if not route.tried]
     what = "the isolation probe reached private material" if reached else "the isolation probe proves nothing"
-    return InputRefused(
+    raise InputRefused(
         f"{what}; nothing was sealed",
         where=str(path),
         expected="every route is tried, and none reaches anything",

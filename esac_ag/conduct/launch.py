@@ -1,11 +1,7 @@
-"""One launch for a cell: equip a fresh container, let the agent act, take out what it left."""
+"""One launch for a cell of a study: equip a fresh container, let the agent act, take out what it left."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import reduce
 
 from esac_ag import clock
@@ -16,18 +12,16 @@ from esac_ag.agents.contract import (
     AGENT_WORKSPACE,
     AgentEnd,
     ArmBundle,
-    Assignment,
     Equipment,
 )
 from esac_ag.archive import shown
-from esac_ag.artifacts import AttemptFolder, digests
-from esac_ag.attempt import AttemptRecord, Cell, LimitKind, Outcome, Submission, UsageRecord
-from esac_ag.canonical import canonical_json
-from esac_ag.clock import Deadline
-from esac_ag.conduct.context import StudyContext
-from esac_ag.errors import HarnessError, InfrastructureFailure, SandboxLost
+from esac_ag.artifacts import AttemptFolder
+from esac_ag.attempt import Cell, LimitKind, Outcome, Submission
+from esac_ag.conduct.context import StudyContext, cell_seeds
+from esac_ag.conduct.launch_records import archived, assigned, ended_by, written
+from esac_ag.conduct.work import Launched
+from esac_ag.errors import HarnessError, SandboxLost
 from esac_ag.manifest.plan import Limits
-from esac_ag.patch import diff_statistics, unified_diff
 from esac_ag.rooms.commits import fresh_repository
 from esac_ag.rooms.tasks import LoadedTask
 from esac_ag.sandbox.contract import (
@@ -39,29 +33,11 @@ from esac_ag.sandbox.contract import (
     TreeLimits,
     Volume,
 )
-from esac_ag.transcript import Entry
 from esac_ag.tree import Directory, FileTree
 
 MIB = 1024 * 1024
 IDLE = ("sleep", "infinity")
 """First process of an agent's container. It has no signal handlers, so nothing inside can end it."""
-ARTIFACTS = (
-    "agent.log",
-    "commands.jsonl",
-    "loaded-instructions.json",
-    "patch.diff",
-    "submission.tar.zst",
-    "transcript.jsonl",
-    "usage.json",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Launched:
-    """A finished launch: its record, and the digests of its files."""
-
-    record: AttemptRecord
-    artifacts: dict[str, str]
 
 
 def agent_spec(
@@ -108,46 +84,26 @@ def launch(study: StudyContext, task: LoadedTask, cell: Cell, attempt_id: str, o
         SubstitutionRefused: the arm or the snapshot at hand is not the sealed one.
     """
     bundles = study.bundles()
-    bundle = bundles[cell.arm]
     folder = study.folder.attempt(attempt_id)
     started_at = clock.now()
     started_s = clock.monotonic_s()
     try:
         end, exported = _act(study, task, cell, attempt_id, bundles, folder, started_s)
     except HarnessError as error:
-        # A container that was taken away fails in many ways; none of them is anybody's fault then.
-        if study.stop.wished:
-            end, exported = AgentEnd(outcome=Outcome.CANCELLED, reason="stopped by a person"), None
-        elif isinstance(error, InfrastructureFailure):
-            end, exported = AgentEnd(outcome=Outcome.INFRA, reason=error.what), None
-        else:
-            raise
+        end, exported = ended_by(study, error), None
     submission, end = _keep(study, task, folder, end, exported)
-    record = AttemptRecord(
-        attempt_id=attempt_id,
-        manifest_sha256=study.manifest_sha256,
+    return written(
+        study,
+        folder,
+        end,
+        submission,
         cell=cell,
+        attempt_id=attempt_id,
         ordinal=ordinal,
-        agent_kind=study.manifest.agent.kind,
         agent_label=study.agent.label,
-        arm_sha256=None if bundle is None else bundle.files.sha256(),
+        bundle=bundles[cell.arm],
         started_at=started_at,
-        ended_at=clock.now(),
-        outcome=end.outcome,
-        reason=study.redactor.text(end.reason),
-        limit=end.limit,
-        exit_code=end.exit_code,
-        costs=end.costs,
-        submission=submission,
-        output_truncated=end.output_truncated,
     )
-    if end.loaded is not None:
-        loaded = end.loaded.model_copy(update={"agent_kind": record.agent_kind})
-        folder.write_record("loaded-instructions.json", loaded, study.redactor)
-    usage = UsageRecord(agent_kind=record.agent_kind, agent_label=record.agent_label, costs=record.costs)
-    folder.write_record("usage.json", usage, study.redactor)
-    written = {"attempt.json": folder.write_record("attempt.json", record, study.redactor)}
-    return Launched(record, written | digests(folder, ARTIFACTS))
 
 
 def _act(
@@ -173,7 +129,15 @@ def _act(
     with study.stop.sandbox(study.engine, spec) as sandbox:
         sandbox.start()
         sandbox.put(_contents(task.snapshot, equipment), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID, mode=0o755)
-        with _assignment(study, task, cell, bundles, folder, started_s) as assignment:
+        with assigned(
+            study,
+            cell,
+            task.request,
+            cell_seeds(study.manifest.schedule.seed, cell),
+            bundles,
+            folder,
+            started_s,
+        ) as assignment:
             end = study.agent.act(sandbox, assignment)
         if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
             return end, None
@@ -247,67 +211,9 @@ def _keep(
     findings = lost if exported is None else tuple(filter(_is_news, exported.findings))
     # Caches and byte code are no change that anybody made; the archive keeps them.
     changed = tree.without_ignored()
-    patch = unified_diff(task.snapshot, changed)
-    statistics = diff_statistics(task.snapshot, changed)
-    submission = Submission(
-        tree_sha256=tree.exact_sha256(),
-        archive_sha256=folder.write_submission(tree),
-        patch_sha256=folder.write_bytes("patch.diff", patch, study.redactor),
-        files=len(tree.files()),
-        size_bytes=tree.size_bytes(),
-        findings=findings,
-    )
-    costs = end.costs.model_copy(
-        update={
-            "changed_lines": statistics.changed_lines,
-            "touched_files": statistics.touched_files,
-            "dependencies_added": statistics.dependencies_added,
-        }
-    )
-    return submission, end.model_copy(update={"costs": costs})
+    return archived(study, folder, end, tree, patch_of=(task.snapshot, changed), findings=findings)
 
 
 def _is_news(finding: str) -> bool:
     """Whether a finding of the export tells more than that our own repository stays behind."""
     return not finding.startswith("`.git` was left out")
-
-
-@contextmanager
-def _assignment(
-    study: StudyContext,
-    task: LoadedTask,
-    cell: Cell,
-    bundles: dict[str, ArmBundle | None],
-    folder: AttemptFolder,
-    started_s: float,
-) -> Iterator[Assignment]:
-    """What the agent is given, with the files open that grow while it acts."""
-    limits = study.manifest.limits
-    cap = limits.output_bytes
-    with (
-        folder.stream("transcript.jsonl", study.redactor, limit_bytes=8 * cap) as transcript,
-        folder.stream("agent.log", study.redactor, limit_bytes=cap) as log,
-        folder.stream("commands.jsonl", study.redactor, limit_bytes=cap) as commands,
-    ):
-
-        def record(entry: Entry) -> None:
-            transcript(canonical_json(entry) + b"\n")
-
-        def command(facts: dict[str, object]) -> None:
-            labelled = facts | {"agent_kind": study.manifest.agent.kind.value}
-            commands(json.dumps(labelled, ensure_ascii=True, sort_keys=True).encode() + b"\n")
-
-        yield Assignment(
-            cell=cell,
-            request=task.request,
-            bundle=bundles[cell.arm],
-            limits=limits,
-            deadline=Deadline.after_s(limits.wall_clock_s),
-            seeds=study.seeds(cell),
-            record=record,
-            log=log,
-            command=command,
-            elapsed_s=lambda: clock.monotonic_s() - started_s,
-            bundles=tuple(bundle for bundle in bundles.values() if bundle is not None),
-            cancelled=lambda: study.stop.wished,
-        )

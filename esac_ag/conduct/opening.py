@@ -12,17 +12,22 @@ from esac_ag.agents.registry import make_agent
 from esac_ag.agents.script_book import ScriptBook, load_script_book
 from esac_ag.artifacts import StudyFolder
 from esac_ag.artifacts.redaction import Redactor
-from esac_ag.attempt import Cell
+from esac_ag.attempt import Cell, GradingStatus
 from esac_ag.canonical import canonical_json, loads_strict, sha256_of, sha256_of_bytes
 from esac_ag.conduct.context import Stop, StudyContext, bundles_of
+from esac_ag.conduct.judging import judge
+from esac_ag.conduct.launch import launch
 from esac_ag.conduct.revision import package_sha256, runner_sha256
+from esac_ag.conduct.secret_words import refuse_words_of_ours
+from esac_ag.conduct.work import Kept, Launched, OpenPlan
 from esac_ag.errors import InputRefused, SubstitutionRefused
 from esac_ag.manifest.findings import refused
 from esac_ag.manifest.package import TaskPackages
-from esac_ag.manifest.plan import AgentKind, Manifest
+from esac_ag.manifest.plan import AgentKind, Manifest, Plan, TaskReference
+from esac_ag.rooms.manifest_file import plans_a_suite_run
 from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.rooms.records import read_record
-from esac_ag.rooms.tasks import load_sealed_task
+from esac_ag.rooms.tasks import LoadedTask, load_sealed_task
 from esac_ag.rooms.validation import validate_manifest
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine
@@ -32,13 +37,22 @@ SCRIPT_CAP_BYTES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class OpenStudy:
-    """A study whose seals hold, ready to run."""
+class TaskCell:
+    """The work on one cell of a study."""
 
-    context: StudyContext
-    cells: tuple[Cell, ...]
-    schedule_sha256: str
-    tasks_sha256: str
+    study: StudyContext
+    cell: Cell
+    reference: TaskReference
+    task: LoadedTask
+
+    def launch(self, attempt_id: str, ordinal: int) -> Launched:
+        """Run one attempt to its end."""
+        return launch(self.study, self.task, self.cell, attempt_id, ordinal)
+
+    def grade(self, attempt_id: str, kept: Kept) -> tuple[GradingStatus, dict[str, str]]:  # noqa: ARG002
+        """Grade its submission; there are no parts to keep, for the same inputs are drawn again."""
+        grading, artifacts = judge(self.study, self.reference, self.task, attempt_id)
+        return grading.status, artifacts
 
 
 def design_of(manifest: Manifest) -> tuple[str, list[str], list[str], int]:
@@ -52,10 +66,28 @@ def design_of(manifest: Manifest) -> tuple[str, list[str], list[str], int]:
 
 
 def load_manifest(path: Path, *, workspace: Workspace) -> Manifest:
-    """A sealed manifest whose strict validation has no error.
+    """A sealed manifest of a study whose strict validation has no error.
 
     Raises:
-        InputRefused: it has; all findings are listed.
+        InputRefused: it has, and all findings are listed; or it plans a suite run.
+    """
+    refuse_invalid(path, workspace=workspace)
+    if plans_a_suite_run(path):
+        raise InputRefused(
+            "the manifest plans a suite run, not a study",
+            where=str(path),
+            expected="suite.name study",
+            found="suite.name esac-ag",
+            remedy=f"esac-ag suite run --manifest {path}",
+        )
+    return read_record(path, Manifest)
+
+
+def refuse_invalid(path: Path, *, workspace: Workspace) -> None:
+    """Refuse a manifest that cannot be run.
+
+    Raises:
+        InputRefused: its strict validation has errors, all of which are listed, or it is of format version 1.
     """
     report = validate_manifest(path, strict=True, workspace=workspace)
     if not report.valid:
@@ -74,7 +106,6 @@ def load_manifest(path: Path, *, workspace: Workspace) -> Manifest:
             found=f"format_version {report.format_version}",
             remedy="write a draft from it (docs/manifest.md) and freeze that",
         )
-    return read_record(path, Manifest)
 
 
 def open_study(
@@ -86,7 +117,7 @@ def open_study(
     environ: Mapping[str, str],
     stop: Stop,
     dry_run: bool = False,
-) -> OpenStudy:
+) -> OpenPlan:
     """Check every seal, then give what a run needs.
 
     Args:
@@ -100,20 +131,15 @@ def open_study(
 
     Raises:
         InputRefused, SubstitutionRefused: a seal does not hold; everything that changed is named.
+        UsageError: a key is missing, or is a word that records need.
     """
     manifest = load_manifest(path, workspace=workspace)
-    changed = list(_changes(manifest, workspace, engine))
-    if changed:
-        raise SubstitutionRefused(
-            "what the manifest sealed is not what is at hand: " + ", ".join(name for name, _, _ in changed),
-            where=str(path),
-            expected="; ".join(f"{name} {sealed}" for name, sealed, _ in changed),
-            found="; ".join(f"{name} {now}" for name, _, now in changed),
-            remedy="restore it, or freeze a new study with a new study_id",
-        )
+    refuse_changed(path, manifest, workspace, engine)
     agent = open_agent(manifest, path.parent, workspace, environ)
     for bundle in bundles_of(manifest, path.parent).values():
         agent.equip(bundle)  # a bundle that this agent cannot load is refused before anything runs
+    secrets = {f"the agent's key ({number})": key for number, key in enumerate(agent.secrets(), start=1)}
+    refuse_words_of_ours(secrets, canonical_json(manifest))
     folder = StudyFolder(results / manifest.study_id)
     tasks = _task_packages(manifest, path.parent)
     if not dry_run:
@@ -128,11 +154,22 @@ def open_study(
         agent=agent,
         agent_image=engine.image_id(manifest.images.agent.reference),
         grader_image=engine.image_id(manifest.images.grader.reference),
-        redactor=Redactor(agent.secrets()),
+        redactor=Redactor(secrets.values()),
         stop=stop,
     )
-    return OpenStudy(
-        context, make_schedule(*design_of(manifest)), manifest.schedule.sha256, sha256_of_bytes(tasks)
+    references = {reference.id: reference for reference in manifest.tasks}
+
+    def prepare(cell: Cell) -> TaskCell:
+        reference = references[cell.task]
+        return TaskCell(context, cell, reference, load_sealed_task(path.parent, reference))
+
+    return OpenPlan(
+        site=context,
+        cells=make_schedule(*design_of(manifest)),
+        schedule_sha256=manifest.schedule.sha256,
+        tasks_sha256=sha256_of_bytes(tasks),
+        go_on="run the same command to go on",
+        prepare=prepare,
     )
 
 
@@ -186,7 +223,24 @@ def _patch(path: Path) -> bytes:
         raise OSError(str(error)) from error
 
 
-def _changes(manifest: Manifest, workspace: Workspace, engine: Engine) -> Iterator[tuple[str, str, str]]:
+def refuse_changed(path: Path, manifest: Plan, workspace: Workspace, engine: Engine) -> None:
+    """Refuse a plan whose images, harness or runner are not those at hand.
+
+    Raises:
+        SubstitutionRefused: everything that changed is named.
+    """
+    changed = list(_changes(manifest, workspace, engine))
+    if changed:
+        raise SubstitutionRefused(
+            "what the manifest sealed is not what is at hand: " + ", ".join(name for name, _, _ in changed),
+            where=str(path),
+            expected="; ".join(f"{name} {sealed}" for name, sealed, _ in changed),
+            found="; ".join(f"{name} {now}" for name, _, now in changed),
+            remedy="restore it, or freeze a new study with a new study_id",
+        )
+
+
+def _changes(manifest: Plan, workspace: Workspace, engine: Engine) -> Iterator[tuple[str, str, str]]:
     """Name, sealed and present digest of whatever changed beyond what validation reads."""
     images = (("agent image", manifest.images.agent), ("grader image", manifest.images.grader))
     pairs: Sequence[tuple[str, str, str]] = (

@@ -27,11 +27,15 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     study = read_study(path)
     view = build_view(inputs_of(study))
     folder = study.folder.report
-    write_atomic(folder / "report.md", render_markdown(view).encode())
-    write_atomic(folder / "report.json", render_json(view))
-    for name, text in render_csv(view).items():
-        write_atomic(folder / name, text.encode())
+    for name, data in report_files(view).items():
+        write_atomic(folder / name, data)
     return view, folder
+
+
+def report_files(view: ReportView) -> dict[str, bytes]:
+    """Every file of a study's report by its name."""
+    files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
+    return files | {name: text.encode() for name, text in render_csv(view).items()}
 
 
 def inputs_of(study: StudyRecords) -> ReportInputs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,7 +97,13 @@ def seal(sealing: Sealing) -> Manifest:
     manifest = _manifest(sealing)
     data, probe = pretty(manifest), pretty(sealing.probe)
     proofs = {proof.task_id: pretty(proof) for proof in sealing.proofs}
-    _prove(sealing, data, probe, proofs)
+    refuse_invalid_seal(
+        sealing.output,
+        data,
+        workspace=sealing.workspace,
+        records={sealing.probe_path.name: probe},
+        proofs=proofs,
+    )
     refuse_taken(sealing.output)
     try:
         for task_id, proof in proofs.items():
@@ -113,18 +120,24 @@ def seal(sealing: Sealing) -> Manifest:
     return manifest
 
 
-def _prove(sealing: Sealing, manifest: bytes, probe: bytes, proofs: dict[str, bytes]) -> None:
-    report = validate_before_sealing(
-        sealing.output,
-        manifest,
-        workspace=sealing.workspace,
-        records={sealing.probe_path.name: probe},
-        proofs=proofs,
-    )
+def refuse_invalid_seal(
+    output: Path,
+    manifest: bytes,
+    *,
+    workspace: Workspace,
+    records: Mapping[str, bytes],
+    proofs: Mapping[str, bytes],
+) -> None:
+    """Validate a manifest as anybody will once it lies at its place; nothing is written.
+
+    Raises:
+        InputRefused: it would not pass.
+    """
+    report = validate_before_sealing(output, manifest, workspace=workspace, records=records, proofs=proofs)
     errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
     if errors:
         what = "the manifest would not validate; nothing was sealed"
-        raise refused(what, errors, where=str(sealing.output))
+        raise refused(what, errors, where=str(output))
 
 
 def task_path(task: DraftTask | TaskReference, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A whole study: recover, launch what is missing in the sealed order, grade, pause or finish.
+"""A whole plan: recover, launch what is missing in the sealed order, grade, pause or finish.
 
 The ledger decides what is left to do. Killing the process at any instruction and running again loses no
 cell, counts none twice and redoes nothing that is finished.
@@ -20,16 +20,14 @@ from esac_ag.attempt.events import (
     AttemptGraded,
     AttemptStarted,
     GradingSpoiled,
+    JudgmentMade,
     SessionStarted,
     StudyFinished,
     StudyOpened,
     StudyPausedEvent,
 )
 from esac_ag.clock import Seeds
-from esac_ag.conduct.context import StudyContext
-from esac_ag.conduct.judging import judge
-from esac_ag.conduct.launch import launch
-from esac_ag.conduct.opening import OpenStudy
+from esac_ag.conduct.work import CellWork, Kept, OpenPlan
 from esac_ag.errors import (
     HarnessError,
     InfrastructureFailure,
@@ -40,7 +38,6 @@ from esac_ag.errors import (
 )
 from esac_ag.ledger import Ledger, alone, open_ledger
 from esac_ag.owner import remove_abandoned_folders
-from esac_ag.rooms.tasks import LoadedTask, load_sealed_task
 
 BACKOFF_FIRST_S = 1.0
 BACKOFF_MOST_S = 60.0
@@ -78,7 +75,7 @@ class Progress:
 
 
 def run_study(
-    opened: OpenStudy,
+    opened: OpenPlan,
     *,
     concurrency: int,
     watcher: Watcher,
@@ -92,11 +89,11 @@ def run_study(
         Interrupted: somebody wished the end.
         SubstitutionRefused: sealed bytes changed while the study ran.
     """
-    study, cells = opened.context, opened.cells
+    study, cells = opened.site, opened.cells
     lock = study.workspace.study_lock(study.manifest.study_id)
     with alone(lock, what=study.manifest.study_id), open_ledger(study.folder.ledger) as ledger:
-        session = _Session(study, ledger, watcher)
-        session.open(opened, concurrency)
+        session = _Session(opened, ledger, watcher)
+        session.open(concurrency)
         study.engine.clean(study.workspace.label, study.manifest.study_id)
         remove_abandoned_folders(study.workspace.state)
         session.cancel_unfinished()
@@ -112,16 +109,16 @@ def run_study(
 class _Session:
     """One process's work on a study."""
 
-    def __init__(self, study: StudyContext, ledger: Ledger, watcher: Watcher) -> None:
-        self._study = study
+    def __init__(self, opened: OpenPlan, ledger: Ledger, watcher: Watcher) -> None:
+        self._opened = opened
+        self._study = opened.site
         self._ledger = ledger
         self._watcher = watcher
-        self._references = {reference.id: reference for reference in study.manifest.tasks}
         self._failure: HarnessError | None = None
         self._mutex = threading.Lock()
         self.launched = 0
 
-    def open(self, study: OpenStudy, concurrency: int) -> None:
+    def open(self, concurrency: int) -> None:
         """Write that this session begins; the first one opens the study."""
         opened = self._ledger.state.opened
         if opened is None:
@@ -129,8 +126,8 @@ class _Session:
                 StudyOpened(
                     study_id=self._study.manifest.study_id,
                     manifest_sha256=self._study.manifest_sha256,
-                    schedule_sha256=study.schedule_sha256,
-                    tasks_sha256=study.tasks_sha256,
+                    schedule_sha256=self._opened.schedule_sha256,
+                    tasks_sha256=self._opened.tasks_sha256,
                     agent_kind=self._study.manifest.agent.kind,
                 )
             )
@@ -176,7 +173,7 @@ class _Session:
         if self._failure is not None:
             raise self._failure
         if self._study.stop.wished:
-            raise Interrupted("the study was stopped", remedy="run the same command to go on")
+            raise self._stopped()
 
     @contextmanager
     def _ending(self) -> Iterator[None]:
@@ -213,9 +210,9 @@ class _Session:
         """One cell to its end: launches until one counts, then gradings until one holds."""
         self._watcher.launched(cell)
         counting = self._counting(cell)
-        task = load_sealed_task(self._study.manifest_folder, self._references[cell.task])
-        attempt_id, outcome = self._launch_until_it_counts(cell, task) if counting is None else counting
-        status = self._grade_until_it_holds(cell, task, attempt_id)
+        work = self._opened.prepare(cell)
+        attempt_id, outcome = self._launch_until_it_counts(cell, work) if counting is None else counting
+        status = self._grade_until_it_holds(cell, work, attempt_id)
         self._watcher.finished(cell, outcome, status)
 
     def _counting(self, cell: Cell) -> tuple[str, Outcome] | None:
@@ -226,27 +223,27 @@ class _Session:
                 return None
             return attempt.attempt_id, attempt.outcome
 
-    def _launch_until_it_counts(self, cell: Cell, task: LoadedTask) -> tuple[str, Outcome]:
+    def _launch_until_it_counts(self, cell: Cell, work: CellWork) -> tuple[str, Outcome]:
         retries = self._study.manifest.policies.max_infrastructure_retries
         reason = ""
         for launch_number in range(retries + 1):
             if launch_number:
                 self._back_off(cell, reason, launch_number)
-            attempt_id, outcome, reason = self._launch(cell, task)
+            attempt_id, outcome, reason = self._launch(cell, work)
             if outcome in GRADED_OUTCOMES:
                 return attempt_id, outcome
             if outcome is Outcome.CANCELLED:
-                raise Interrupted("the study was stopped", remedy="run the same command to go on")
+                raise self._stopped()
         raise self._used_up(cell, reason, retries)
 
-    def _launch(self, cell: Cell, task: LoadedTask) -> tuple[str, Outcome, str]:
+    def _launch(self, cell: Cell, work: CellWork) -> tuple[str, Outcome, str]:
         attempt_id = clock.opaque_id()
         with self._ledger.locked() as state:
             ordinal = state.launches(cell) + 1
             self._ledger.append(AttemptStarted(attempt_id=attempt_id, cell=cell, ordinal=ordinal))
             self.launched += 1
         try:
-            launched = launch(self._study, task, cell, attempt_id, ordinal)
+            launched = work.launch(attempt_id, ordinal)
         except InputRefused as error:
             self._ledger.append(
                 AttemptEnded(
@@ -265,29 +262,36 @@ class _Session:
         )
         return attempt_id, record.outcome, record.reason
 
-    def _grade_until_it_holds(self, cell: Cell, task: LoadedTask, attempt_id: str) -> GradingStatus:
+    def _grade_until_it_holds(self, cell: Cell, work: CellWork, attempt_id: str) -> GradingStatus:
         retries = self._study.manifest.policies.max_infrastructure_retries
         for grading_number in range(retries + 1):
             try:
-                grading, artifacts = judge(self._study, self._references[cell.task], task, attempt_id)
+                status, artifacts = work.grade(attempt_id, self._kept(attempt_id))
             except HarnessError as error:
                 # A container that was taken away fails in many ways.
                 if self._study.stop.wished:
-                    raise Interrupted(
-                        "the study was stopped", remedy="run the same command to go on"
-                    ) from error
+                    raise self._stopped() from error
                 if not isinstance(error, InfrastructureFailure):
                     raise
-                self._ledger.append(GradingSpoiled(attempt_id=attempt_id, reason=error.what))
+                reason = self._study.redactor.text(error.in_short())
+                self._ledger.append(GradingSpoiled(attempt_id=attempt_id, reason=reason))
                 if grading_number == retries:
-                    raise self._used_up(cell, error.what, retries) from error
-                self._back_off(cell, error.what, grading_number + 1)
+                    raise self._used_up(cell, reason, retries) from error
+                self._back_off(cell, reason, grading_number + 1)
             else:
-                self._ledger.append(
-                    AttemptGraded(attempt_id=attempt_id, status=grading.status, artifacts=artifacts)
-                )
-                return grading.status
+                self._ledger.append(AttemptGraded(attempt_id=attempt_id, status=status, artifacts=artifacts))
+                return status
         raise AssertionError("the loop returns or raises")
+
+    def _kept(self, attempt_id: str) -> Kept:
+        """What earlier gradings of an attempt left in the ledger."""
+        with self._ledger.locked() as state:
+            digests = dict(state.attempts[attempt_id].artifacts)
+
+        def keep(file: str, sha256: str) -> None:
+            self._ledger.append(JudgmentMade(attempt_id=attempt_id, file=file, sha256=sha256))
+
+        return Kept(digests, keep)
 
     def _back_off(self, cell: Cell, reason: str, retry_number: int) -> None:
         """Wait with exponential backoff and jitter before a retry."""
@@ -296,6 +300,9 @@ class _Session:
         self._watcher.spoiled(cell, reason, retry_in_s=wait_s)
         self._study.stop.wait_s(wait_s)
 
+    def _stopped(self) -> Interrupted:
+        return Interrupted("the study was stopped", remedy=self._opened.go_on)
+
     def _used_up(self, cell: Cell, reason: str, retries: int) -> StudyPaused:
         self._watcher.spoiled(cell, reason, retry_in_s=None)
         return StudyPaused(
@@ -303,5 +310,5 @@ class _Session:
             where=f"task {cell.task}, repetition {cell.repetition}",
             expected=f"a fair attempt within {retries + 1} launches",
             found=reason,
-            remedy="repair the cause (`esac-ag doctor`), then run the same command to go on",
+            remedy=f"repair the cause (`esac-ag doctor`), then {self._opened.go_on}",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from esac_ag import __version__
@@ -14,7 +15,7 @@ from esac_ag.report.suite_compare import SuiteComparison, compare_reports
 from esac_ag.report.suite_html import render_suite_html
 from esac_ag.report.suite_machine import read_suite_json, render_suite_json
 from esac_ag.report.suite_markdown import render_suite_markdown
-from esac_ag.report.suite_oracle import oracle_view
+from esac_ag.report.suite_oracle import oracle_report
 from esac_ag.report.suite_text import render_suite_text
 from esac_ag.report.suite_view import SuiteView
 from esac_ag.rooms.heldout import make_seed, read_seed, write_private
@@ -23,8 +24,9 @@ from esac_ag.rooms.workspace import Workspace
 from esac_ag.suite.bank import bank
 from esac_ag.suite.constitution import Pool
 from esac_ag.suite.inspection import answer_key, public_pool
-from esac_ag.suite.oracle import IN_MEMORY
+from esac_ag.suite.oracle import IN_MEMORY, RULES, oracle_results
 from esac_ag.suite.pools import ENVIRONMENT_NAME, DatasetSeed, SeedSource, resolve_seed, seed_fingerprint
+from esac_ag.suite.replication import ItemResult
 from esac_ag.suite.selftest import SuiteSelftest, selftest
 
 REPORT_CAP_BYTES = 64_000_000
@@ -53,12 +55,14 @@ def dataset_of(pool: str, flag: str | None, root: Path | None) -> DatasetSeed:
         UsageError: there is no usable seed.
     """
     wanted = Pool(pool)
-    held_out = wanted is Pool.HELD_OUT
+    environment = os.environ.get(ENVIRONMENT_NAME)
+    # A file that is not needed is not read, so that nothing can be wrong with it.
+    needs_file = wanted is Pool.HELD_OUT and flag is None and not environment
     return resolve_seed(
         wanted,
         flag=flag,
-        environment=os.environ.get(ENVIRONMENT_NAME),
-        file=read_seed(seed_root(root)) if held_out and flag is None else None,
+        environment=environment,
+        file=read_seed(seed_root(root)) if needs_file else None,
     )
 
 
@@ -111,30 +115,58 @@ def export_public(path: Path) -> str:
 
 
 def selftest_in_memory(dataset: DatasetSeed) -> SuiteSelftest:
-    """Play all policies that can be played in memory."""
+    """Play all policies on all items in this process."""
     return selftest(
         bank(), dataset.seed, IN_MEMORY, pool=dataset.pool, seed_fingerprint=seed_fingerprint(dataset.seed)
     )
 
 
-def write_oracle_report(folder: Path, dataset: DatasetSeed) -> SuiteView:
-    """Play the reference policies in memory and write the report in all its forms."""
+def oracle_in_memory(dataset: DatasetSeed) -> tuple[ItemResult, ...]:
+    """Results of all reference policies, played in this process."""
+    return oracle_results(bank(), dataset.seed)
+
+
+def write_oracle_report(
+    folder: Path,
+    dataset: DatasetSeed,
+    play: Callable[[DatasetSeed], Sequence[ItemResult]] = oracle_in_memory,
+) -> SuiteView:
+    """Play the reference policies and write the report in all its forms.
+
+    Args:
+        folder: gets the report.
+        dataset: pool and seed.
+        play: plays them; judged items are judged by fixed rules.
+    """
     started_at = now()
-    view = oracle_view(
-        bank(), dataset, harness_version=__version__, started_at=started_at, ended_at=started_at
+    results = play(dataset)
+    view = oracle_report(
+        bank(),
+        dataset,
+        results,
+        judge=RULES,
+        harness_version=__version__,
+        started_at=started_at,
+        ended_at=now(),
     )
-    times = view.times.model_copy(update={"ended_at": now()})
-    view = view.model_copy(update={"times": times})
     write_suite_report(folder, view)
     return view
 
 
 def write_suite_report(folder: Path, view: SuiteView) -> None:
     """Write `suite-report` as JSON, Markdown, text and one HTML page."""
-    write_atomic(folder / "suite-report.json", render_suite_json(view))
-    write_atomic(folder / "suite-report.md", render_suite_markdown(view).encode())
-    write_atomic(folder / "suite-report.txt", render_suite_text(view).encode())
-    write_atomic(folder / "suite-report.html", render_suite_html(view).encode())
+    for name, data in suite_report_files(view).items():
+        write_atomic(folder / name, data)
+
+
+def suite_report_files(view: SuiteView) -> dict[str, bytes]:
+    """A report in all its forms, by file name."""
+    return {
+        "suite-report.json": render_suite_json(view),
+        "suite-report.md": render_suite_markdown(view).encode(),
+        "suite-report.txt": render_suite_text(view).encode(),
+        "suite-report.html": render_suite_html(view).encode(),
+    }
 
 
 def compare_files(a: Path, b: Path) -> SuiteComparison:

@@ -29,6 +29,12 @@ def read_lines(path: Path) -> tuple[tuple[Line, ...], bytes]:
     Raises:
         LedgerCorrupt: a whole line is not readable, out of order, or does not carry its predecessor's digest.
     """
+    lines, _, torn = _verified(path)
+    return lines, torn
+
+
+def _verified(path: Path) -> tuple[tuple[Line, ...], str, bytes]:
+    """Lines, digest of the last one, and torn bytes."""
     data = path.read_bytes() if path.exists() else b""
     whole, _, torn = data.rpartition(b"\n")
     lines: list[Line] = []
@@ -45,7 +51,7 @@ def read_lines(path: Path) -> tuple[tuple[Line, ...], bytes]:
             )
         lines.append(line)
         previous = sha256_of_bytes(raw)
-    return tuple(lines), torn
+    return tuple(lines), previous, torn
 
 
 def _parse(path: Path, number: int, raw: bytes) -> Line:
@@ -68,8 +74,20 @@ def read_state(path: Path) -> StudyState:
     Raises:
         LedgerCorrupt: as `read_lines`, or an event contradicts an earlier one.
     """
-    lines, _ = read_lines(path)
-    return _replay(path, lines)
+    return read_headed_state(path)[0]
+
+
+def read_headed_state(path: Path) -> tuple[StudyState, str]:
+    """The state that a ledger tells, and the SHA-256 of its last whole line, 64 zeros where it has none.
+
+    Each line carries the digest of the one before it. Whoever kept the last line's digest can thus tell
+    whether a later copy of the ledger begins with all that was there then.
+
+    Raises:
+        LedgerCorrupt: as `read_state`.
+    """
+    lines, head, _ = _verified(path)
+    return _replay(path, lines), head
 
 
 def _replay(path: Path, lines: tuple[Line, ...]) -> StudyState:

@@ -16,9 +16,10 @@ from esac_ag.attempt import AttemptRecord, Cell, Outcome, Usage
 from esac_ag.conduct.audit import audit
 from esac_ag.conduct.collect import StudyRecords, read_study
 from esac_ag.conduct.context import Stop
-from esac_ag.conduct.opening import OpenStudy, open_study
+from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
+from esac_ag.conduct.work import OpenPlan
 from esac_ag.errors import StudyPaused
 from esac_ag.report.view import CostMean, CostMeasure, ReportView
 from esac_ag.rooms.workspace import Workspace
@@ -115,7 +116,7 @@ class Whole:
         return [a for a in self.records.attempts.values() if a.outcome is Outcome.INFRA]
 
 
-def opened(root: Path, server: ModelServer, engine: Any) -> OpenStudy:  # noqa: ANN401
+def opened(root: Path, server: ModelServer, engine: Any) -> OpenPlan:  # noqa: ANN401
     """The study, with the key and the server's address in the environment."""
     workspace = Workspace(root)
     return open_study(

@@ -40,7 +40,7 @@ def test_a_study_runs_end_to_end_and_leaves_nothing(tmp_path: Path) -> None:
     opened = opened_in_docker(tmp_path, engine)
     progress = run_study(opened, concurrency=2, watcher=Told())
     assert progress.finished
-    records = read_study(opened.context.folder.path)
+    records = read_study(opened.site.folder.path)
     for attempt_id, grading in records.gradings.items():
         attempt = records.attempts[attempt_id]
         right = attempt.reason.endswith("right")
@@ -48,10 +48,10 @@ def test_a_study_runs_end_to_end_and_leaves_nothing(tmp_path: Path) -> None:
         assert attempt.submission is not None
         assert attempt.submission.findings == ()
         assert attempt.costs.touched_files == (1 if right else 0)
-    assert audit(opened.context.folder.path).clean
-    view, _ = write_report(opened.context.folder.path)
+    assert audit(opened.site.folder.path).clean
+    view, _ = write_report(opened.site.folder.path)
     assert {arm.graded for arm in view.counts} == {8}
-    assert list(engine.leftovers(opened.context.workspace.label)) == []
+    assert list(engine.leftovers(opened.site.workspace.label)) == []
     engine.close()
 
 
@@ -66,8 +66,8 @@ def test_caches_that_running_the_tests_leaves_are_no_change(tmp_path: Path) -> N
     engine = an_engine_for(tmp_path)
     opened = opened_in_docker(tmp_path, engine)
     run_study(opened, concurrency=1, watcher=Told(), limit=1)
-    (attempt,) = read_study(opened.context.folder.path).attempts.values()
-    folder = opened.context.folder.attempt(attempt.attempt_id)
+    (attempt,) = read_study(opened.site.folder.path).attempts.values()
+    folder = opened.site.folder.attempt(attempt.attempt_id)
     assert attempt.costs.touched_files == 1
     assert b"pycache" not in (folder.path / "patch.diff").read_bytes()
     assert any(b"__pycache__" in path for path in folder.read_submission())
@@ -85,8 +85,8 @@ def test_an_agent_sees_the_snapshot_as_a_repository_with_one_commit(tmp_path: Pa
     engine = an_engine_for(tmp_path)
     opened = opened_in_docker(tmp_path, engine)
     run_study(opened, concurrency=1, watcher=Told(), limit=1)
-    attempt_id = next(iter(read_state(opened.context.folder.ledger).attempts))
-    log = (opened.context.folder.attempt(attempt_id).path / "transcript.jsonl").read_text()
+    attempt_id = next(iter(read_state(opened.site.folder.ledger).attempts))
+    log = (opened.site.folder.attempt(attempt_id).path / "transcript.jsonl").read_text()
     assert '"text":"1\\n"' in log
     engine.close()
 
@@ -103,7 +103,7 @@ def test_a_bundle_substituted_while_the_study_runs_is_refused_at_the_next_launch
     state = read_state(folder_of(study).ledger)
     outcomes = [attempt.outcome for attempt in state.attempts.values()]
     assert outcomes == [Outcome.COMPLETED, Outcome.CANCELLED]
-    assert list(engine.leftovers(opened.context.workspace.label)) == []
+    assert list(engine.leftovers(opened.site.workspace.label)) == []
     engine.close()
 
 

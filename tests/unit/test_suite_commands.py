@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner, Result
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.cli import main
 from esac_ag.cli.app import app
-from esac_ag.cli.suite_commands import PoolName
+from esac_ag.cli.suite_options import PoolName
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.report.suite_machine import read_suite_json, render_suite_json
 from esac_ag.rooms.heldout import make_seed, read_seed
@@ -21,6 +22,7 @@ from esac_ag.suite.constitution import ITEMS, Pool
 from esac_ag.suite.inspection import AnswerKey, Inspection
 from esac_ag.suite.pools import ENVIRONMENT_NAME, seed_fingerprint
 from esac_ag.suite.selftest import SuiteSelftest
+from esac_ag.suite.verdict import Verdict
 from tests.builders_suite import a_view, results
 
 SEED = "held-out seed for the tests of the commands"
@@ -54,6 +56,8 @@ def test_the_list_names_every_item() -> None:
     names = [item.id for item in bank()]
     table = run("list").stdout
     assert [name for name in names if name not in table] == []
+    assert max(map(len, table.splitlines())) <= 80
+    assert [item.id for item in bank() if not re.search(rf"{item.id} +{item.category.value} ", table)] == []
     listed = json.loads(run("list", "--json").stdout)
     assert [item["id"] for item in listed["items"]] == names
 
@@ -86,6 +90,7 @@ def test_an_inspection_of_a_held_out_item_tells_no_answer() -> None:
         ("inspect", "planning-day", "--seed", SEED),
         ("seed", "show"),
         ("key", "-o", "key.json"),
+        ("key", "-o", "-", "--seed", SEED),
     ],
 )
 def test_usage_errors_end_with_64(argv: tuple[str, ...], nowhere: Path) -> None:
@@ -95,10 +100,12 @@ def test_usage_errors_end_with_64(argv: tuple[str, ...], nowhere: Path) -> None:
 
 
 def test_the_held_out_pool_is_not_exported(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no such choice."""
+    """And it is told why."""
     assert main(["suite", "export", "held-out", "-o", "pool.jsonl"]) == 64
     assert list(nowhere.iterdir()) == []
-    assert "public" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "held out no longer" in said
+    assert "public" in said
 
 
 def test_the_public_pool_is_exported(nowhere: Path) -> None:
@@ -176,13 +183,14 @@ def test_the_key_is_written_to_no_terminal_and_over_no_file(
     assert (nowhere / "there.json").read_text() == "mine"
 
 
-def test_the_selftest_says_what_it_did_not_run() -> None:
-    """It exits 0 when nothing missed, and names the items and why."""
+def test_the_selftest_covers_everything_and_says_who_judged() -> None:
+    """It exits 0 when nothing missed, leaves nothing out, and calls the rules what they are."""
     done = run("selftest")
     assert done.exit_code == 0
-    assert "not run: code-log-report" in done.stdout
-    assert "not run: ambiguity-ask" in done.stdout
-    assert " 0 missed, " in done.stdout
+    assert (
+        "judged by fixed rules, no model: ambiguity-ask, ambiguity-default, ambiguity-either" in done.stdout
+    )
+    assert " 0 missed, 0 not run in memory " in done.stdout
 
 
 def test_the_selftest_writes_the_oracles_report(nowhere: Path) -> None:
@@ -193,7 +201,8 @@ def test_the_selftest_writes_the_oracles_report(nowhere: Path) -> None:
         f"suite-report.{form}" for form in ("html", "json", "md", "txt")
     ]
     view = read_suite_json((nowhere / "oracle" / "suite-report.json").read_bytes(), "oracle")
-    assert view.counts.not_run == 8
+    assert (view.counts.not_run, view.total.points) == (0, 75.0)
+    assert view.decision.verdict is Verdict.NOT_VALID
 
 
 def test_a_missed_policy_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
