@@ -56,7 +56,7 @@ def main() -> int:
         opened = opened_in_docker(folder, engine)
         told = Sampling()
         progress = run_study(opened, concurrency=3, watcher=told)
-        logs = [path.stat().st_size for path in opened.context.folder.path.glob("attempts/*/agent.log")]
+        logs = [path.stat().st_size for path in opened.site.folder.path.glob("attempts/*/agent.log")]
         engine.close()
     samples = told.resident_mib
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

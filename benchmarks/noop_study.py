@@ -12,6 +12,7 @@ from esac_ag import clock
 from esac_ag.archive import pack
 from esac_ag.attempt import Cell
 from esac_ag.attempt.events import AttemptEnded, AttemptGraded, AttemptStarted
+from esac_ag.conduct.context import StudyContext
 from esac_ag.conduct.judging import judge
 from esac_ag.conduct.launch import agent_spec, launch
 from esac_ag.grading.assembly import grader_contents, judged_tree
@@ -34,7 +35,9 @@ class NoOpStudy:
         a_docker_study(folder, book=NO_OP)
         self._engine = an_engine_for(folder)
         self._opened = opened_in_docker(folder, self._engine)
-        self._context = self._opened.context
+        site = self._opened.site
+        assert isinstance(site, StudyContext)
+        self._context = site
         self._reference = self._context.manifest.tasks[0]
         self._opening = open_ledger(self._context.folder.ledger)
         self._ledger = self._opening.__enter__()
