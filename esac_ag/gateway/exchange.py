@@ -1,0 +1,270 @@
+"""One forwarded call: the request to the provider, and its reply back to the agent as it comes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from http import HTTPStatus
+from typing import NamedTuple
+
+import httpx
+from starlette.datastructures import Headers
+from starlette.types import Send
+
+from esac_ag import clock
+from esac_ag.canonical import sha256_of_bytes
+from esac_ag.failures import Failure, FailureClass, classify
+from esac_ag.gateway.bodies import KeptBody
+from esac_ag.gateway.calls import CallOutcome
+from esac_ag.gateway.lanes import CallNotes, LaneState
+from esac_ag.gateway.protocols import error_body, headers_to_agent, headers_to_provider
+from esac_ag.gateway.replies import ReplyFacts, ReplyReader
+from esac_ag.gateway.requests import Prepared
+
+CONNECT_TIMEOUT_S = 30.0
+MOST_REPLY_BYTES = 256 * 1024 * 1024
+MOST_FAILURE_BYTES = 1024 * 1024
+JSON = [("content-type", "application/json")]
+_OWN_FAULTS = frozenset({FailureClass.CONTEXT_FULL, FailureClass.FILTERED, FailureClass.REJECTED})
+_OWN_STATUSES = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+)
+"""Statuses that say that the request was wrong: the agent made it."""
+
+
+class Answer(NamedTuple):
+    """A whole answer that is given to the agent at once."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+async def send_answer(send: Send, answer: Answer) -> None:
+    """Give an agent a whole answer."""
+    headers = [*answer.headers, ("content-length", str(len(answer.body)))]
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    await send({"type": "http.response.start", "status": answer.status, "headers": raw})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+class Exchange:
+    """Forwards one prepared request; what happens is noted.
+
+    Args:
+        lane: whose call it is.
+        notes: of the call.
+        http: the client for the provider.
+        send: gives to the agent.
+    """
+
+    def __init__(self, lane: LaneState, notes: CallNotes, http: httpx.AsyncClient, send: Send) -> None:
+        self._lane = lane
+        self._notes = notes
+        self._http = http
+        self._send = send
+        self._reader: ReplyReader | None = None
+        self._last_byte_s = clock.monotonic_s()
+
+    async def run(self, prepared: Prepared, asked: Headers) -> None:
+        """Send the request and pass the reply on."""
+        plan, notes = self._lane.plan, self._notes
+        notes.model, notes.decoding, notes.changes = prepared.model, prepared.decoding, prepared.changes
+        notes.request_sha256, notes.request_bytes = sha256_of_bytes(prepared.body), len(prepared.body)
+        with self._kept("request") as kept:
+            if kept is not None:
+                notes.request_file = kept.name
+                kept.feed(prepared.body)
+        self._last_byte_s = clock.monotonic_s()
+        request = self._http.build_request(
+            "POST",
+            plan.endpoint,
+            content=prepared.body,
+            headers=headers_to_provider(asked, plan.protocol, plan.sent_key_header, plan.key),
+            timeout=httpx.Timeout(plan.silence_s, connect=CONNECT_TIMEOUT_S, pool=None),
+        )
+        try:
+            response = await self._http.send(request, stream=True)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            await self._fail(_transport_failure(error))
+            return
+        try:
+            await self._pass_on(response)
+        finally:
+            await response.aclose()
+
+    async def _pass_on(self, response: httpx.Response) -> None:
+        encoding = response.headers.get("content-encoding", "identity")
+        if response.status_code != HTTPStatus.OK:
+            await self._pass_failure(response, readable=encoding == "identity")
+        elif encoding != "identity":
+            await self._fail(
+                Failure(FailureClass.BROKEN_REPLY, f"content encoding {encoding}, which was not asked for")
+            )
+        else:
+            with self._kept("reply") as kept:
+                await self._pass_reply(response, kept)
+
+    async def _pass_reply(self, response: httpx.Response, kept: KeptBody | None) -> None:
+        """Pass a reply on, piece by piece; a cut one is given as a cut one."""
+        notes = self._notes
+        notes.streamed = response.headers.get("content-type", "").startswith("text/event-stream")
+        notes.reply_file = kept.name if kept else None
+        self._reader = reader = ReplyReader(self._lane.plan.protocol, streamed=notes.streamed)
+        mask, digest = self._lane.mask.incremental(), hashlib.sha256()
+        notes.reply_bytes, notes.status = 0, response.status_code
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in headers_to_agent(response.headers.multi_items())
+            if value == self._lane.mask.text(value)
+        ]
+        await self._send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+
+        async def give(data: bytes) -> None:
+            if not data:
+                return
+            reader.feed(data)
+            if notes.first_token_s is None and reader.spoke:
+                notes.first_token_s = clock.monotonic_s() - notes.arrived_s
+            digest.update(data)
+            notes.reply_bytes = (notes.reply_bytes or 0) + len(data)
+            if kept is not None:
+                kept.feed(data)
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+        cut: Failure | None = None
+        try:
+            async for chunk in response.aiter_raw():
+                self._last_byte_s = clock.monotonic_s()
+                await give(mask.feed(chunk))
+                if (notes.reply_bytes or 0) > MOST_REPLY_BYTES:
+                    cut = Failure(FailureClass.BROKEN_REPLY, "the reply is too large")
+                    break
+        except (httpx.HTTPError, OSError) as error:
+            cut = _cut_failure(error)
+        finally:
+            notes.reply_sha256 = digest.hexdigest()
+        await give(mask.flush())
+        notes.reply_sha256 = digest.hexdigest()
+        self._conclude(reader.facts(cut))
+        if cut is None:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _conclude(self, facts: ReplyFacts) -> None:
+        """Note what a reply was worth."""
+        notes = self._notes
+        notes.usage, notes.answered_by, notes.standard_tier = facts.usage, facts.model, facts.is_standard_tier
+        if facts.failure is None:
+            notes.outcome = CallOutcome.ANSWERED
+            return
+        own = facts.failure.kind in _OWN_FAULTS
+        notes.fail(CallOutcome.OWN_FAULT if own else CallOutcome.SERVICE_FAILED, facts.failure)
+
+    async def _pass_failure(self, response: httpx.Response, *, readable: bool) -> None:
+        """Pass on an answer that is no reply; what may quote the key or leads away is told in our words."""
+        status = response.status_code
+        data = await _beginning(response) if readable else b""
+        headers = headers_to_agent(response.headers.multi_items())
+        failure = classify(status, response.headers, data, now=datetime.fromisoformat(clock.now()))
+        protocol = self._lane.plan.protocol
+        if failure.kind is FailureClass.CREDENTIALS:
+            # Providers quote parts of a key that they do not know.
+            failure = Failure(failure.kind, f"HTTP {status}")
+            data = error_body(
+                protocol, status, "credentials", "the provider refused the gateway's credentials"
+            )
+        elif status < HTTPStatus.BAD_REQUEST:
+            failure = Failure(FailureClass.REJECTED, f"HTTP {status}")
+            what = f"the provider answered with status {status}"
+            data, status = (
+                error_body(protocol, HTTPStatus.BAD_GATEWAY, "no_reply", what),
+                HTTPStatus.BAD_GATEWAY,
+            )
+        elif not data:
+            data = error_body(protocol, status, "no_reply", f"the provider answered with status {status}")
+        own = status in _OWN_STATUSES and failure.kind in _OWN_FAULTS
+        self._notes.fail(CallOutcome.OWN_FAULT if own else CallOutcome.SERVICE_FAILED, failure)
+        kept_headers = [header for header in headers if header[0] != "content-type"]
+        await self._answer(Answer(status, [*kept_headers, *JSON], data))
+
+    async def _fail(self, failure: Failure) -> None:
+        """Tell the agent, in its protocol, that there is no reply."""
+        late = failure.kind is FailureClass.TIMED_OUT
+        status = HTTPStatus.GATEWAY_TIMEOUT if late else HTTPStatus.BAD_GATEWAY
+        what = "the model's provider cannot be reached or gave no usable reply"
+        self._notes.fail(CallOutcome.SERVICE_FAILED, failure)
+        await self._answer(
+            Answer(status, JSON, error_body(self._lane.plan.protocol, status, failure.kind.value, what))
+        )
+
+    async def _answer(self, answer: Answer) -> None:
+        notes = self._notes
+        clean = answer._replace(
+            body=self._lane.mask.whole(answer.body),
+            headers=[(name, self._lane.mask.text(value)) for name, value in answer.headers],
+        )
+        notes.status, notes.reply_bytes = clean.status, len(clean.body)
+        notes.reply_sha256 = sha256_of_bytes(clean.body)
+        with self._kept("reply") as kept:
+            if kept is not None:
+                notes.reply_file = kept.name
+                kept.feed(clean.body)
+        await send_answer(self._send, clean)
+
+    def break_off(self) -> None:
+        """Note that the agent left, or that its lane was closed, before the reply was done."""
+        if self._notes.outcome is not None:
+            return
+        if self._reader is not None:
+            facts = self._reader.facts()
+            if self._reader.is_whole:
+                self._conclude(facts)
+                return
+            self._notes.usage, self._notes.answered_by = facts.usage, facts.model
+        silent_s = clock.monotonic_s() - self._last_byte_s
+        if self._lane.closed:
+            self._notes.outcome = CallOutcome.CLOSED
+        elif silent_s >= self._lane.plan.silent_after_s:
+            what = f"the provider said nothing for {silent_s:.0f} s, and the agent left"
+            self._notes.fail(CallOutcome.SERVICE_FAILED, Failure(FailureClass.TIMED_OUT, what))
+        else:
+            self._notes.outcome = CallOutcome.HUNG_UP
+            self._notes.detail = "the agent left before the reply was whole"
+
+    @contextmanager
+    def _kept(self, side: str) -> Iterator[KeptBody | None]:
+        kept = self._lane.bodies.begin(f"{self._notes.number:05d}-{side}")
+        try:
+            yield kept
+        finally:
+            if kept is not None:
+                kept.close()
+
+
+def _transport_failure(error: Exception) -> Failure:
+    """Why no answer began."""
+    silent = isinstance(error, httpx.ReadTimeout)
+    kind = FailureClass.TIMED_OUT if silent else FailureClass.TRANSPORT
+    return Failure(kind, f"{type(error).__name__}: {error}")
+
+
+def _cut_failure(error: Exception) -> Failure:
+    """Why a reply did not go on."""
+    silent = isinstance(error, httpx.ReadTimeout)
+    kind = FailureClass.TIMED_OUT if silent else FailureClass.TRUNCATED
+    return Failure(kind, f"{type(error).__name__}: {error}")
+
+
+async def _beginning(response: httpx.Response) -> bytes:
+    """As much of a body as came, up to a cap."""
+    data = bytearray()
+    try:
+        async for chunk in response.aiter_raw():
+            data += chunk
+            if len(data) > MOST_FAILURE_BYTES:
+                break
+    except (httpx.HTTPError, OSError):
+        pass
+    return bytes(data[:MOST_FAILURE_BYTES])
