@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from esac_ag.errors import UsageError
 from esac_ag.owner import this_process
 from esac_ag.sandbox.contract import SandboxSpec, ScratchMount, Volume
+from esac_ag.sandbox.model_socket import MOUNT_POINT
 
 LABEL_WORKSPACE = "esac-ag.workspace"
 LABEL_STUDY = "esac-ag.study"
@@ -139,7 +140,10 @@ def _host_config(
             "/dev/shm": SHARED_MEMORY_OPTIONS,  # noqa: S108  (inside the container)
             **{mount.path: _scratch_options(mount) for mount in spec.scratch},
         },
-        "Mounts": [_volume_mount(volume, labels) for volume in spec.volumes],
+        "Mounts": [
+            *(_volume_mount(volume, labels) for volume in spec.volumes),
+            *([] if spec.model_socket is None else [_socket_mount(spec.model_socket)]),
+        ],
     }
 
 
@@ -164,6 +168,18 @@ def _volume_mount(volume: Volume, labels: dict[str, JsonValue]) -> JsonValue:
         driver: dict[str, JsonValue] = {"type": "tmpfs", "device": "tmpfs", "o": _memory_options(volume)}
         options["DriverConfig"] = {"Name": "local", "Options": driver}
     return {"Type": "volume", "Target": volume.path, "VolumeOptions": options}
+
+
+def _socket_mount(folder: str) -> JsonValue:
+    """The one mount of the host: `require_only_a_socket` says what may be in it."""
+    return {
+        "Type": "bind",
+        "Source": folder,
+        "Target": MOUNT_POINT,
+        "ReadOnly": True,
+        # What is mounted below the folder, or is later, does not follow it into the container.
+        "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
+    }
 
 
 def _memory_options(volume: Volume) -> str:

@@ -1,11 +1,12 @@
 """Looks for a canary from inside an agent's container, by every route that a curious agent has.
 
-usage: probe.py CANARY_SHA256 CONTROL_SHA256 PRIVATE_FILE
+usage: probe.py CANARY_SHA256 CONTROL_SHA256 PRIVATE_FILE [MODEL_MOUNT]
 
 A canary reads `esac-ag-canary-` and 32 hexadecimal digits. The program is told only the hashes of two of
 them: the controller's canary, which must be out of reach, and a control that lies in the workspace and
 must be found, because a search that finds nothing proves nothing unless it can find something.
 PRIVATE_FILE lists SHA-256 hashes of private files (hidden checks, oracles); no readable file may have one.
+MODEL_MOUNT is where the folder with the model gateway's socket lies, the only mount of the host there may be.
 
 Writes one JSON object to standard output:
 {"routes": [{"name", "tried", "reached", "detail"}], "control": bool}.
@@ -47,6 +48,7 @@ SOCKETS = (
     "/run/containerd/containerd.sock",
     "/run/podman/podman.sock",
 )
+MODEL_SOCKET = "model.sock"
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNS = 0x00020000
 
@@ -54,10 +56,13 @@ CLONE_NEWNS = 0x00020000
 class Search:
     """Counts what was tried and remembers what was reached."""
 
-    def __init__(self, canary_sha256: str, control_sha256: str, private: frozenset[str]) -> None:
+    def __init__(
+        self, canary_sha256: str, control_sha256: str, private: frozenset[str], model_mount: str | None
+    ) -> None:
         self.canary_sha256 = canary_sha256
         self.control_sha256 = control_sha256
         self.private = private
+        self.model_mount = model_mount
         self.control_found = False
 
     def holds_canary(self, data: bytes) -> bool:
@@ -182,8 +187,9 @@ def environment(search: Search) -> tuple[int, list[str]]:
 
 
 def mounts(search: Search) -> tuple[int, list[str]]:
-    """What is mounted: nothing of the host may be, and the root must be read-only."""
-    reached = []
+    """What is mounted: of the host only the model's socket may be, and the root must be read-only."""
+    fault = "" if search.model_mount is None else model_mount_fault(search.model_mount)
+    reached = [fault] if fault else []
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
         lines = file.read().splitlines()
     engine_files = {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts"}
@@ -194,12 +200,27 @@ def mounts(search: Search) -> tuple[int, list[str]]:
         if target == "/" and "ro" not in options:
             reached.append("the root is writable")
         if kind not in {"overlay", "tmpfs", "proc", "sysfs", "devpts", "mqueue", "cgroup", "cgroup2"} and (
-            target not in engine_files
+            target not in engine_files and (target != search.model_mount or fault)
         ):
             reached.append(f"{target} is a mount of kind {kind}")
         if search.holds_canary(os.fsencode(line)):
             reached.append(f"mount {target} names the canary")
     return len(lines), reached
+
+
+def model_mount_fault(path: str) -> str:
+    """What the mount gives beyond a socket to connect to; empty when nothing."""
+    if not os.path.ismount(path):
+        return f"{path} is not mounted"
+    if not os.statvfs(path).f_flag & os.ST_RDONLY:
+        return f"{path} can be written to"
+    if os.access(path, os.R_OK):
+        return f"{path} can be listed"
+    try:
+        mode = os.lstat(os.path.join(path, MODEL_SOCKET)).st_mode
+    except OSError:
+        return f"{path} holds no {MODEL_SOCKET}"
+    return "" if stat.S_ISSOCK(mode) and not mode & stat.S_IROTH else f"{path}/{MODEL_SOCKET} can be read"
 
 
 def other_users(_search: Search) -> tuple[int, list[str]]:
@@ -290,7 +311,7 @@ def main() -> int:
     """Try every route and tell."""
     with open(sys.argv[3], encoding="ascii") as file:
         private = frozenset(file.read().split())
-    search = Search(sys.argv[1], sys.argv[2], private)
+    search = Search(sys.argv[1], sys.argv[2], private, sys.argv[4] if sys.argv[4:] else None)
     routes = []
     for name, route in ROUTES:
         tried, reached = route(search)

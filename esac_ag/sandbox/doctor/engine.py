@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from esac_ag.errors import HarnessError
+from esac_ag.sandbox.agent_images import agent_image_references
 from esac_ag.sandbox.doctor.findings import Check, failure, ok, warning
 from esac_ag.sandbox.image_definition import ImageKind, read_definition
 
@@ -43,6 +44,10 @@ def image_checks(store: ImageStore, runner_dir: Path) -> Iterator[Check]:
             yield failure(name, f"{reference} is not there", "`esac-ag images build`")
         else:
             yield ok(name, f"{reference} {facts.digest()}")
+    # Images of command-line agents are built when they are wanted: a missing one is no fault.
+    for agent, reference in agent_image_references(definition, runner_dir).items():
+        if facts := store.inspect(reference):
+            yield ok(f"{agent} image", f"{reference} {facts.digest()}")
 
 
 def _version(version: Mapping[str, Any]) -> Check:
