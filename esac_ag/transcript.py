@@ -24,13 +24,15 @@ class EntryKind(StrEnum):
 
 
 class Entry(Record):
-    """One line of `transcript.jsonl`."""
+    """One line of `transcript.jsonl` (docs/transcript.md)."""
 
     kind: EntryKind
-    at_s: Annotated[float, Field(ge=0)]
-    """Seconds since the attempt started."""
+    at_s: Annotated[float, Field(ge=0)] | None = None
+    """Seconds since the attempt started; null where an agent's log tells no time."""
     text: str = ""
     """The message, the tool's output as the agent saw it, or the notice."""
+    reasoning: str = ""
+    """What a model showed of its thinking before this message; only of the model's own entries."""
     call_id: str | None = None
     """Joins a tool call to its result."""
     tool: str | None = None
@@ -40,3 +42,4 @@ class Entry(Record):
     request_sha256: Sha256 | None = None
     """Digest of the request body that a model answered."""
     usage: Usage | None = None
+    """Of the one model call that this message came from; null where it is not known call by call."""
