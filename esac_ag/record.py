@@ -9,6 +9,10 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """64 lower-case hexadecimal digits."""
 
+VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+VariableName = Annotated[str, StringConstraints(pattern=VARIABLE_PATTERN)]
+"""An environment variable's name. A key that is given in its place by mistake hardly ever passes for one."""
+
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 """An id that is safe as a file name and in a label: lower case, digits, `.`, `_`, `-`."""
 

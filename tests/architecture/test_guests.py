@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-GUESTS = sorted((Path(__file__).parents[2] / "runner" / "guest").glob("*.py"))
+FOLDER = Path(__file__).parents[2] / "runner" / "guest"
+GUESTS = sorted(FOLDER.glob("*.py"))
+AGENT_GUESTS = sorted((FOLDER / "agent").glob("*.py"))
 _OWN = {path.stem for path in GUESTS}
 
 
@@ -30,6 +32,13 @@ def test_a_guest_imports_the_standard_library_and_its_neighbours_only(path: Path
     assert foreign == set()
 
 
+@pytest.mark.parametrize("path", AGENT_GUESTS, ids=lambda path: str(path.name))
+def test_a_guest_of_the_agent_imports_the_standard_library_and_the_world_only(path: Path) -> None:
+    """Its image holds nothing else of ours, and nothing that judges."""
+    own = {neighbour.stem for neighbour in AGENT_GUESTS} | {"esac_world"}
+    assert imported(ast.parse(path.read_text())) - sys.stdlib_module_names - own == set()
+
+
 def test_programs_of_the_subject_load_nothing_of_the_judge() -> None:
     """What runs beside the submission shares no module with what decides."""
     for path in (path for path in GUESTS if path.stem.startswith("subject_")):
@@ -40,3 +49,4 @@ def test_programs_of_the_subject_load_nothing_of_the_judge() -> None:
 def test_the_architecture_is_looked_at() -> None:
     """The folder is not empty, so the tests above say something."""
     assert {"judge", "esac_checks", "subject_call"} <= _OWN
+    assert "world_server" in {path.stem for path in AGENT_GUESTS}

@@ -79,6 +79,20 @@ def test_a_secret_is_redacted_wherever_a_stream_is_cut(cuts: list[int]) -> None:
     assert written == data.replace(SECRET.encode(), MARK)
 
 
+def test_a_stream_is_not_held_back_for_a_secret_that_has_not_begun() -> None:
+    """Only an end that a secret may begin with waits for more."""
+    pieces = Redactor([SECRET]).incremental()
+    assert pieces.feed(b"a word and ") == b"a word and "
+    assert pieces.feed(b"more " + SECRET[:3].encode()) == b"more "
+    assert pieces.feed(b"!") == SECRET[:3].encode() + b"!"
+
+
+def test_redactors_join() -> None:
+    """What either redacts, both do."""
+    joined = Redactor([SECRET]).joined(["another-secret"])
+    assert joined.whole(SECRET.encode() + b" another-secret") == MARK + b" " + MARK
+
+
 def test_the_json_form_of_a_secret_is_redacted_too() -> None:
     """Most of what is written is JSON, where quotes and backslashes are escaped."""
     redactor = Redactor(['pass"word\\1'])
