@@ -48,7 +48,10 @@ def list_(json: JsonOption = False) -> None:
 @suite_app.command()
 def inspect(
     item: Annotated[str, typer.Argument(help="Id of an item.", show_default=False)],
-    pool: PoolOption = PoolName.PUBLIC,
+    pool: Annotated[
+        PoolName | None,
+        typer.Option("--pool", help="Public by default, held-out with --seed.", show_default=False),
+    ] = None,
     seed: SeedOption = None,
     root: RootOption = None,
     json: JsonOption = False,
@@ -59,7 +62,8 @@ def inspect(
     from esac_ag.suite.bank import bank, item_named
     from esac_ag.suite.inspection import inspect as lay_open
 
-    shown = lay_open(bank(), item_named(item), dataset_of(pool, seed, root))
+    wanted = pool or (PoolName.PUBLIC if seed is None else PoolName.HELD_OUT)
+    shown = lay_open(bank(), item_named(item), dataset_of(wanted, seed, root))
     if json:
         print_json(shown)
     else:

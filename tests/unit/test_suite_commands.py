@@ -74,8 +74,8 @@ def test_an_inspection_shows_all_parts_of_a_public_item(item: str) -> None:
 
 def test_an_inspection_of_a_held_out_item_tells_no_answer() -> None:
     """Neither the answers nor the reference nor the seed are printed."""
-    for more in ((), ("--json",)):
-        done = run("inspect", "ambiguity-ask", "--pool", "held-out", "--seed", SEED, *more)
+    for more in ((), ("--pool", "held-out"), ("--json",)):
+        done = run("inspect", "ambiguity-ask", "--seed", SEED, *more)
         assert done.exit_code == 0
         assert SEED not in done.output
         assert "\nReference" not in done.stdout
@@ -87,7 +87,7 @@ def test_an_inspection_of_a_held_out_item_tells_no_answer() -> None:
     [
         ("inspect", "no-such-item"),
         ("inspect", "planning-day", "--pool", "held-out"),
-        ("inspect", "planning-day", "--seed", SEED),
+        ("inspect", "planning-day", "--pool", "public", "--seed", SEED),
         ("seed", "show"),
         ("key", "-o", "key.json"),
         ("key", "-o", "-", "--seed", SEED),
