@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STATE := .esac-ag
 
 .DEFAULT_GOAL := help
-.PHONY: help setup python engine images proofs registry browser demo test check bench clean
+.PHONY: help setup python engine images proofs registry browser npm demo test check bench clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | \
@@ -17,7 +17,7 @@ setup: python engine images proofs ## virtual environment, dependencies, Docker 
 demo: setup ## run the demonstration study and report on it
 	@$(BIN)/esac-ag demo
 
-test: python engine images registry browser ## run all tests, those in Docker and in a browser included
+test: python engine images registry browser npm ## run all tests, those in Docker and in a browser included
 	@$(BIN)/pytest
 
 check: python ## lint, types, layers, schemas
@@ -59,3 +59,6 @@ registry:
 
 browser:
 	@scripts/ensure-browser
+
+npm:
+	@scripts/ensure-npm
