@@ -21,9 +21,10 @@ from tests.builders_images import a_registry, a_runner, free_port, unpinned_dige
 pytestmark = pytest.mark.docker
 
 _SMALL_ROOT = """
-tools=$(for tool in sh find mktemp touch rm chmod dpkg-query; do command -v $tool; done)
+tools=$(for tool in sh env find mktemp touch rm chmod dpkg-query python3; do command -v $tool; done)
 libraries=$(for tool in $tools; do ldd $tool; done | grep -o '/[^ ]*' | sort -u)
-tar -chf - /bin/sh /etc/passwd /tmp /var/lib/dpkg/status $(realpath -s $tools) $libraries 2>/dev/null
+tar -chf - /bin/sh /etc/passwd /tmp /var/lib/dpkg/status /usr/lib/python3* \\
+    $(realpath -s $tools) $libraries 2>/dev/null
 """
 
 
@@ -60,7 +61,7 @@ def published(
 
 
 def _small_root(engine: DockerEngine, image: str) -> bytes:
-    """A root with the little that preparing a base calls, so that pushing and pulling take no time."""
+    """A root with the little that building our images calls, so that pushing and pulling take little time."""
     output = bytearray()
     spec = SandboxSpec(
         image=image,

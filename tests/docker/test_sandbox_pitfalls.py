@@ -33,10 +33,12 @@ FLOOD = (
 IGNORES_SIGTERM = ("sh", "-c", "trap '' TERM; while true; do sleep 1; done")
 
 HARNESS = """
-import sys
+import signal, sys
 from esac_ag.sandbox.docker import DockerEngine
 from tests.builders_sandbox import a_memory_volume, a_spec
 
+# A test run in the background of a shell hands an ignored SIGINT on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 engine = DockerEngine(sys.argv[1])
 with engine.create(a_spec(sys.argv[2], volumes=(a_memory_volume(),))) as sandbox:
     sandbox.start()
