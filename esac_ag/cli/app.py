@@ -234,7 +234,7 @@ def report(
         from esac_ag.cli.suite_running import show
         from esac_ag.conduct.suite_results import write_suite_reports
 
-        show(write_suite_reports(study), json=json)
+        show(write_suite_reports(study), json=json, quiet=quiet)
         return
     view, folder = write_report(study)
     if json:

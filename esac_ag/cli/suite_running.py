@@ -188,14 +188,15 @@ def _folder_of(manifest: Path, output: Path | None, otherwise: Path) -> StudyFol
     return beside
 
 
-def show(reports: SuiteReports, *, json: bool) -> None:
-    """Print the reports of a run."""
+def show(reports: SuiteReports, *, json: bool, quiet: bool = False) -> None:
+    """Print the reports of a run; quietly, only where they are."""
     if reports.arms is not None:
         text = reports.arms.model_dump_json(indent=2) if json else render_suite_arms_text(reports.arms)
     else:
         (view,) = reports.views.values()
         text = render_suite_json(view).decode() if json else render_suite_text(view)
-    typer.echo(text, nl=not text.endswith("\n"))
+    if json or not quiet:
+        typer.echo(text, nl=not text.endswith("\n"))
     if not json:
         stdout().print(f"report: {reports.folder}", soft_wrap=True, markup=False)
 

@@ -19,6 +19,8 @@ from esac_ag.rooms.bundles import load_arm
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine, Sandbox, SandboxSpec
 
+BY_A_PERSON = "stopped by a person"
+
 
 class Stop:
     """A wish to end: running containers are taken away, and what ran in them counts as cancelled."""
@@ -27,14 +29,22 @@ class Stop:
         self._wished = threading.Event()
         self._mutex = threading.Lock()
         self._running: set[Sandbox] = set()
+        self.why = BY_A_PERSON
+        """Why the work ends, once it does; for records."""
 
     @property
     def wished(self) -> bool:
         """Whether somebody wants the work to end."""
         return self._wished.is_set()
 
-    def wish(self) -> None:
-        """Ask all work to end; safe to call from a signal handler's thread, more than once."""
+    def wish(self, why: str = BY_A_PERSON) -> None:
+        """Ask all work to end; safe to call from a signal handler's thread, more than once.
+
+        Args:
+            why: for records; the first reason stays.
+        """
+        if not self.wished:
+            self.why = why
         self._wished.set()
         with self._mutex:
             running = tuple(self._running)

@@ -80,7 +80,7 @@ def ended_by(site: Site, error: HarnessError) -> AgentEnd:
     """
     # A container that was taken away fails in many ways; none of them is anybody's fault then.
     if site.stop.wished:
-        return AgentEnd(outcome=Outcome.CANCELLED, reason="stopped by a person")
+        return AgentEnd(outcome=Outcome.CANCELLED, reason=site.stop.why)
     if isinstance(error, InfrastructureFailure):
         return AgentEnd(outcome=Outcome.INFRA, reason=error.in_short())
     raise error

@@ -180,8 +180,8 @@ class _Session:
         """Whatever ends the waiting loop also ends the workers."""
         try:
             yield
-        except BaseException:
-            self._study.stop.wish()
+        except BaseException as error:
+            self._study.stop.wish(f"the run ended in an error: {type(error).__name__}")
             raise
 
     def _guarded(self, cell: Cell) -> None:

@@ -461,3 +461,11 @@ def test_two_attempts_of_one_cell_cannot_both_count(tmp_path: Path) -> None:
         second = list(ledger.state.attempts)[-1]
         with pytest.raises(ValueError, match="counted twice"):
             ledger.append(AttemptEnded(attempt_id=second, outcome=Outcome.COMPLETED, reason="again"))
+
+
+def test_the_first_reason_to_stop_is_the_one_that_records_tell() -> None:
+    """A fault of the harness is not a person's doing, whatever is wished afterwards."""
+    stop = Stop()
+    stop.wish("the run ended in an error: ValueError")
+    stop.wish()
+    assert stop.why == "the run ended in an error: ValueError"

@@ -579,3 +579,12 @@ def test_a_price_table_that_is_none_is_refused(place: Place, tmp_path: Path) -> 
     assert error.what == "The price table cannot be used."
     assert "currency" in error.found
     assert "prices.json" in str(place.refused(*SCRIPTED, "--prices", tmp_path / "gone" / "prices.json"))
+
+
+def test_a_quiet_report_tells_only_where_it_is(place: Place) -> None:
+    """The files are written all the same."""
+    assert place.run(*SCRIPTED).exit_code == 1
+    folder = place.folder.path
+    done = CliRunner().invoke(app, ["report", str(folder), "--quiet"])
+    assert done.exit_code == 0
+    assert done.stdout.replace("\n", "") == f"report: {folder / 'report'}"
