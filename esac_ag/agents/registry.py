@@ -35,15 +35,22 @@ def make_agent(manifest: Manifest, *, environ: Mapping[str, str], script: Script
 
             return make_chat_agent(manifest, environ)
         case AgentKind.COMMAND:
-            raise UsageError(
-                "This version has no command-line agents yet",
-                where="/agent/kind",
-                expected=f"{AgentKind.SCRIPTED.value} or {AgentKind.CHAT.value}",
-                found=kind.value,
-                remedy="plan the study with kind chat, or use a later release for command-line agents",
+            raise no_such_agent(
+                kind, remedy="plan the study with kind chat, or use a later release for command-line agents"
             )
         case _:
             assert_never(kind)
+
+
+def no_such_agent(kind: AgentKind, *, remedy: str) -> UsageError:
+    """The refusal of a kind that the format knows and this version cannot run."""
+    return UsageError(
+        "This version has no command-line agents yet",
+        where="/agent/kind",
+        expected=f"{AgentKind.SCRIPTED.value} or {AgentKind.CHAT.value}",
+        found=kind.value,
+        remedy=remedy,
+    )
 
 
 def _scripted(manifest: Manifest, script: ScriptBook | None) -> ScriptedAgent:

@@ -23,7 +23,7 @@ from esac_ag.suite.contract import (
 )
 from esac_ag.suite.items.code_tools import CODE_TOOLS
 from esac_ag.suite.items.state_basics import REHEARSAL_SEED
-from esac_ag.suite.pools import instance_seeds
+from esac_ag.suite.pools import instance_of
 
 Files = Mapping[str, str]
 
@@ -139,10 +139,10 @@ class ProgramItem:
 
     def _remembered(self, instance: Instance) -> Files:
         """What is right for the public instance."""
-        known = self.generate(instance_seeds(PUBLIC_SEED, self.id))
+        known = instance_of(self, PUBLIC_SEED)
         if known.files == instance.files:
             # Under the public seed the same habit is tried with another instance.
-            known = self.generate(instance_seeds(REHEARSAL_SEED, self.id))
+            known = instance_of(self, REHEARSAL_SEED)
         return self.solution(known)
 
     def _policy_of(self, files: Callable[[Instance], Files]) -> Callable[[Instance], Policy]:

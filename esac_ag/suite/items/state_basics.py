@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from esac_ag.suite.constitution import PUBLIC_SEED
 from esac_ag.suite.contract import AgentView, CheckResult, Instance, Item, Json, Policy, ToolSchema
-from esac_ag.suite.pools import instance_seeds
+from esac_ag.suite.pools import instance_of
 from esac_ag.suite.world import World
 
 MARK: Final = "ANSWER:"
@@ -134,10 +134,10 @@ def public_example(item: Item) -> Callable[[Instance], Policy]:
     """Play the public instance's solution by heart, whatever the instance is."""
 
     def policy(instance: Instance) -> Policy:
-        known = item.generate(instance_seeds(PUBLIC_SEED, item.id))
+        known = instance_of(item, PUBLIC_SEED)
         if known.prompt == instance.prompt:
             # Under the public seed the same habit is tried with another instance.
-            known = item.generate(instance_seeds(REHEARSAL_SEED, item.id))
+            known = instance_of(item, REHEARSAL_SEED)
         view = Rehearsal(known)
         text = item.reference(known)(view)
         return every_call(view.calls, text)
