@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from esac_ag.agents.endings import Ending, at_limit
-from esac_ag.agents.logs.ending import EndingClass, LogEnding, attempt_ending
+from esac_ag.agents.logs.ending import LogEnding, attempt_ending
 from esac_ag.attempt import LimitKind, Outcome
 from esac_ag.failures import REMEDIES
 from esac_ag.gateway.calls import CALL_RULES, EndingKind, LaneSummary
@@ -29,16 +29,13 @@ def weighed(log: LogEnding, lane: LaneSummary, *, log_is_cut: bool) -> Ending:
         return by_gateway
     if not any(CALL_RULES[call.outcome].spends for call in lane.calls):
         return Ending(Outcome.INFRA, f"No call to the model was answered; {log.reason}")
-    match log.kind:
-        case EndingClass.COMPLETED | EndingClass.REFUSED | EndingClass.LIMIT | EndingClass.CRASHED:
-            return attempt_ending(log)
-        case EndingClass.UNKNOWN | EndingClass.API_FAILURE if log_is_cut:
-            return at_limit(LimitKind.OUTPUT, "the agent wrote more than is kept")
-        case EndingClass.UNKNOWN | EndingClass.API_FAILURE:
-            why = "the model was heard, and the gateway saw no failure of the service after that"
-            return Ending(Outcome.AGENT_ERROR, f"{log.reason} ({why})")
-        case _:
-            assert_never(log.kind)
+    ending = attempt_ending(log)
+    if ending.outcome is not Outcome.INFRA:
+        return ending
+    if log_is_cut:
+        return at_limit(LimitKind.OUTPUT, "the agent wrote more than is kept")
+    why = "the model was heard, and the gateway saw no failure of the service after that"
+    return Ending(Outcome.AGENT_ERROR, f"{log.reason} ({why})")
 
 
 def _by_gateway(lane: LaneSummary) -> Ending | None:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from esac_ag.agents.chat import ChatAgent
+from esac_ag.agents.command_settings import CommandSettings
 from esac_ag.agents.registry import make_agent
 from esac_ag.agents.script_book import (
     ApplyPatch,
@@ -94,7 +95,13 @@ def documented(name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", [*ChatSettings.model_fields, *ScriptedSettings.model_fields, *TaskScript.model_fields]
+    "name",
+    [
+        *ChatSettings.model_fields,
+        *CommandSettings.model_fields,
+        *ScriptedSettings.model_fields,
+        *TaskScript.model_fields,
+    ],
 )
 def test_every_setting_is_documented(name: str) -> None:
     """A setting that the guide does not tell of is unknown to its users."""

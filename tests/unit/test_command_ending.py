@@ -121,6 +121,13 @@ def test_a_service_that_failed_is_told_with_its_class_and_what_to_do() -> None:
     assert "key" in reason
 
 
+def test_a_full_context_that_only_the_log_tells_is_a_limit() -> None:
+    """It is the conversation's length, and no failure of the service."""
+    log = failed(Failure(FailureClass.CONTEXT_FULL, "too long"))
+    ending = weighed(log, ANSWERED, log_is_cut=False)
+    assert (ending.outcome, ending.limit) == (Outcome.LIMIT, LimitKind.INPUT_TOKENS)
+
+
 def test_a_log_that_was_cut_off_is_a_limit_of_output() -> None:
     """Its end is not known because it was too long, and that is the program's doing."""
     ending = weighed(unknown("no end"), ANSWERED, log_is_cut=True)
