@@ -247,6 +247,7 @@ class AnsweringSandbox:
         working_dir: str | None = None,
         environment: Sequence[tuple[str, str]] = (),
         sink: OutputSink | None = None,
+        error_sink: OutputSink | None = None,
     ) -> CommandResult:
         """Answer the command."""
         command = list(argv)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from esac_ag import clock
 from esac_ag.agents.chat_client import ChatClient, Patience
-from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Equipment
+from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Attendance, Commission, Equipment
 from esac_ag.agents.conversation import Conversation
 from esac_ag.agents.endings import Ending
 from esac_ag.agents.exchange import Exchange, request_frame
@@ -61,6 +62,10 @@ class ChatAgent:
             return base
         system_message(bundle)
         return Equipment(home=base.home, loaded=(*base.loaded, SYSTEM_MESSAGE_PLACE))
+
+    def attend(self, commission: Commission) -> AbstractContextManager[Attendance]:
+        """Nothing is needed on the host."""
+        return nullcontext(Attendance(self.equip(commission.bundle), self.act))
 
     def act(self, sandbox: Sandbox, assignment: Assignment) -> AgentEnd:
         """Converse with the model about the request until an end.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from esac_ag.agents.loaded import LoadedInstructions
+from esac_ag.artifacts import AttemptFolder
+from esac_ag.artifacts.redaction import Redactor
 from esac_ag.attempt import Cell, Costs, LimitKind, Outcome
 from esac_ag.clock import Deadline, Seeds
 from esac_ag.manifest.plan import Limits
 from esac_ag.record import Record
-from esac_ag.sandbox.contract import OutputSink, Sandbox
+from esac_ag.sandbox.contract import Engine, OutputSink, Sandbox
 from esac_ag.transcript import Entry
 from esac_ag.tree import FileTree
 
@@ -85,6 +88,31 @@ class AgentEnd(Record):
     """What reached the model of the arm's bundle, and of other arms' (`loaded-instructions.json`)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Commission:
+    """What an agent is told of an attempt before its container is made."""
+
+    attempt_id: str
+    study: str
+    request: str
+    bundle: ArmBundle | None
+    folder: AttemptFolder
+    """Where it leaves what it keeps beyond the files of every attempt."""
+    redactor: Redactor
+    engine: Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Attendance:
+    """An agent that is ready for one container."""
+
+    equipment: Equipment
+    act: Callable[[Sandbox, Assignment], AgentEnd]
+    """As `Agent.act`."""
+    model_socket: str | None = None
+    """For `SandboxSpec.model_socket`, when the agent asks its model from inside the container."""
+
+
 class Agent(Protocol):
     """One kind of agent, ready to act in many containers, one thread each."""
 
@@ -94,6 +122,13 @@ class Agent(Protocol):
 
     def equip(self, bundle: ArmBundle | None) -> Equipment:
         """Where the arm's files go so that this agent reads them."""
+
+    def attend(self, commission: Commission) -> AbstractContextManager[Attendance]:
+        """Be ready for an attempt: whatever it needs on the host is there as long as the block lasts.
+
+        Raises:
+            InfrastructureFailure: it cannot be had.
+        """
 
     def act(self, sandbox: Sandbox, assignment: Assignment) -> AgentEnd:
         """Work on the request until done or out of budget.

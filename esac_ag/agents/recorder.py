@@ -28,6 +28,12 @@ class Recorder:
             Entry(kind=kind, at_s=self._assignment.elapsed_s(), text=self._redactor.text(text), **fields)
         )
 
+    def keep(self, entry: Entry) -> None:
+        """Append an entry that was read from an agent's log."""
+        arguments = entry.arguments and self._redactor.json(entry.arguments)
+        clean = {"text": self._redactor.text(entry.text), "reasoning": self._redactor.text(entry.reasoning)}
+        self._assignment.record(entry.model_copy(update=clean | {"arguments": arguments}))
+
     def notice(self, text: str) -> None:
         """Tell in transcript and log what the harness did or saw."""
         self.entry(EntryKind.NOTICE, text)

@@ -8,20 +8,28 @@ from typing import assert_never
 from esac_ag.agents.contract import Agent
 from esac_ag.agents.script_book import ScriptBook, ScriptedSettings
 from esac_ag.agents.scripted import ScriptedAgent
-from esac_ag.errors import InputRefused, UsageError
+from esac_ag.errors import InputRefused
+from esac_ag.manifest.agent_file import AgentFile
 from esac_ag.manifest.plan import AgentKind, Manifest
 
 
-def make_agent(manifest: Manifest, *, environ: Mapping[str, str], script: ScriptBook | None) -> Agent:
+def make_agent(
+    manifest: Manifest,
+    *,
+    environ: Mapping[str, str],
+    script: ScriptBook | None = None,
+    file: AgentFile | None = None,
+) -> Agent:
     """The agent of a manifest, ready to act in many containers.
 
     Args:
         manifest: the sealed plan.
         environ: the host's environment: the model endpoint's address and key.
         script: the book that `agent.settings.script` names; only kind `scripted` has one.
+        file: the agent file that `agent.settings.agent` names; only kind `command` has one.
 
     Raises:
-        UsageError: this version has no such agent, or the environment lacks something.
+        UsageError: the environment lacks something.
         InputRefused: the agent's settings, or the book, cannot be used.
         SubstitutionRefused: the book is not the sealed one.
     """
@@ -35,22 +43,22 @@ def make_agent(manifest: Manifest, *, environ: Mapping[str, str], script: Script
 
             return make_chat_agent(manifest, environ)
         case AgentKind.COMMAND:
-            raise no_such_agent(
-                kind, remedy="plan the study with kind chat, or use a later release for command-line agents"
-            )
+            # The gateway's server costs as much again.
+            from esac_ag.agents.command import make_command_agent  # noqa: PLC0415
+
+            return make_command_agent(manifest, _described(file), environ)
         case _:
             assert_never(kind)
 
 
-def no_such_agent(kind: AgentKind, *, remedy: str) -> UsageError:
-    """The refusal of a kind that the format knows and this version cannot run."""
-    return UsageError(
-        "This version has no command-line agents yet",
-        where="/agent/kind",
-        expected=f"{AgentKind.SCRIPTED.value} or {AgentKind.CHAT.value}",
-        found=kind.value,
-        remedy=remedy,
-    )
+def _described(file: AgentFile | None) -> AgentFile:
+    if file is None:
+        raise InputRefused(
+            "The command-line agent has no agent file",
+            where="/agent/settings/agent",
+            remedy="name one of runner/agents/ (docs/agents.md)",
+        )
+    return file
 
 
 def _scripted(manifest: Manifest, script: ScriptBook | None) -> ScriptedAgent:

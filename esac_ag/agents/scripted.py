@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import assert_never
 
 from esac_ag import clock
-from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Equipment
+from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment, Attendance, Commission, Equipment
 from esac_ag.agents.instructions import equipment, placement
 from esac_ag.agents.loaded import loaded_instructions
 from esac_ag.agents.recorder import Recorder
@@ -72,6 +73,10 @@ class ScriptedAgent:
     def equip(self, bundle: ArmBundle | None) -> Equipment:
         """The bundle's files in HOME, where nothing reads them: the bytes enter as for any agent."""
         return equipment(bundle)
+
+    def attend(self, commission: Commission) -> AbstractContextManager[Attendance]:
+        """Nothing is needed on the host."""
+        return nullcontext(Attendance(self.equip(commission.bundle), self.act))
 
     def act(self, sandbox: Sandbox, assignment: Assignment) -> AgentEnd:
         """Replay the play that the cell draws.

@@ -11,13 +11,14 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
+from esac_ag.agents.command_settings import CommandSettings
 from esac_ag.agents.contract import ArmBundle
 from esac_ag.agents.instructions import equipment, system_message
 from esac_ag.agents.script_book import ScriptedSettings
 from esac_ag.agents.settings import ChatSettings
 from esac_ag.canonical import canonical_json
 from esac_ag.conduct.opening import read_book
-from esac_ag.errors import ImageMissing, InputRefused
+from esac_ag.errors import HarnessError, ImageMissing, InputRefused, UsageError
 from esac_ag.manifest.draft_sections import DraftSections
 from esac_ag.manifest.findings import Finding, PathPart, Severity, pointer, shown_text
 from esac_ag.manifest.plan import AgentKind, Model
@@ -28,19 +29,34 @@ from esac_ag.sandbox.contract import Engine
 from esac_ag.sandbox.images import agent_reference, grader_reference
 
 
-def missing_images(path: Path, workspace: Workspace, engine: Engine) -> Iterator[Finding]:
-    """A finding for each image that is not built."""
+def missing_images(
+    path: Path, data: dict[str, JsonValue] | None, workspace: Workspace, engine: Engine
+) -> Iterator[Finding]:
+    """A finding for each image that is not built; `data` are the draft's contents, if they are sound."""
+    name = _command_agent(data)
     try:
-        references = (agent_reference(workspace.runner), grader_reference(workspace.runner))
-    except InputRefused as error:
+        references = (agent_reference(workspace.runner, name), grader_reference(workspace.runner))
+    except (InputRefused, UsageError) as error:
         yield _finding(path, (), "image-missing", error)
         return
     for reference in references:
         try:
             engine.image_digest(reference)
         except ImageMissing:
-            refusal = InputRefused(f"the image {reference} is not built", remedy="esac-ag images build")
+            which = f" --agent {name}" if name and reference == references[0] else ""
+            refusal = InputRefused(
+                f"the image {reference} is not built", remedy=f"esac-ag images build{which}"
+            )
             yield _finding(path, (), "image-missing", refusal)
+
+
+def _command_agent(data: dict[str, JsonValue] | None) -> str | None:
+    """The command-line agent that a draft names, if it can be read at all."""
+    plan = None if data is None else DraftSections.of(data).agent
+    try:
+        return None if plan is None else CommandSettings.agent_of(plan)
+    except InputRefused:
+        return None  # `unfit_agent` tells it
 
 
 def unfit_agent(
@@ -65,7 +81,12 @@ def unfit_agent(
         case AgentKind.CHAT:
             yield from _unfit_chat(path, settings, parts.model)
         case AgentKind.COMMAND:
-            return  # validation refuses it
+            # The gateway, which knows what it can carry out, costs a tenth of a second.
+            from esac_ag.conduct.command_fitness import unfit_command  # noqa: PLC0415
+
+            for at, code, error in unfit_command(parts, parts.agent, workspace.runner, folder=folder):
+                yield _finding(path, at, code, error)
+            return
         case _:
             assert_never(kind)
     for index, arm in enumerate(parts.arms or ()):
@@ -132,12 +153,12 @@ def _equip(kind: AgentKind, bundle: ArmBundle) -> None:
         case AgentKind.CHAT:
             system_message(bundle)
         case AgentKind.COMMAND:
-            return
+            raise AssertionError("command-line agents are told by `unfit_command`")
         case _:
             assert_never(kind)
 
 
-def _finding(path: Path, at: tuple[PathPart, ...], code: str, error: InputRefused) -> Finding:
+def _finding(path: Path, at: tuple[PathPart, ...], code: str, error: HarnessError) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         file=shown_text(str(path)),

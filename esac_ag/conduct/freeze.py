@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pydantic import JsonValue
+
+from esac_ag.agents.command_settings import CommandSettings
 from esac_ag.artifacts import write_atomic
 from esac_ag.canonical import loads_strict, sha256_of, sha256_of_bytes
 from esac_ag.conduct.completeness import missing_images, unfit_agent
@@ -18,8 +21,8 @@ from esac_ag.conduct.tasks import Proofs, prove_pairs
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.collector import Collector
 from esac_ag.manifest.draft import Draft, DraftTask
-from esac_ag.manifest.findings import Finding, Severity, refused
-from esac_ag.manifest.plan import Image, Images, Manifest, Status, TaskReference
+from esac_ag.manifest.findings import Severity, refused
+from esac_ag.manifest.plan import AgentPlan, Image, Images, Manifest, Status, TaskReference
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.manifest.soundness import report_unsound
 from esac_ag.record import Record, Sha256
@@ -77,7 +80,7 @@ def freeze_draft(
     refuse_taken(output)
     draft = read_draft(draft_path, workspace, engine)
     pairs = _pairs(draft.tasks, draft_path.parent, workspace)
-    images, image_ids = images_at_hand(workspace, engine)
+    images, image_ids = images_at_hand(workspace, engine, draft.agent)
     tell("proving the tasks")
     proofs = prove_pairs(workspace, engine, pairs, repeats=repeats, limits=draft.limits.grader, tell=tell)
     if not proofs.hold:
@@ -117,8 +120,10 @@ def read_draft(path: Path, workspace: Workspace, engine: Engine) -> Draft:
         for finding in validate_manifest(path, strict=False, workspace=workspace).findings
         if finding.severity is Severity.ERROR or finding.code in REFUSING_WARNINGS
     ]
-    findings += missing_images(path, workspace, engine)
-    findings += _unfit(path, workspace)
+    data = _sound(path)
+    findings += missing_images(path, data, workspace, engine)
+    if data is not None:
+        findings += unfit_agent(path, data, workspace, folder=path.parent)
     if findings:
         raise refused(
             "the draft is not complete; nothing was sealed",
@@ -129,22 +134,32 @@ def read_draft(path: Path, workspace: Workspace, engine: Engine) -> Draft:
     return read_record(path, Draft)
 
 
-def _unfit(path: Path, workspace: Workspace) -> list[Finding]:
-    """What the draft's agent cannot do; nothing of a file that is no JSON object at all."""
+def _sound(path: Path) -> dict[str, JsonValue] | None:
+    """The draft's contents; none of a file that is no sound JSON object."""
     ignored = Collector(str(path), strict=False)  # validation told it
     data = read_json(path, ignored).value
     if not isinstance(data, dict) or report_unsound(data, ignored):
-        return []
-    return list(unfit_agent(path, data, workspace, folder=path.parent))
+        return None
+    return data
 
 
-def images_at_hand(workspace: Workspace, engine: Engine) -> tuple[Images, dict[str, str]]:
+def images_at_hand(
+    workspace: Workspace, engine: Engine, plan: AgentPlan | None = None
+) -> tuple[Images, dict[str, str]]:
     """The images that today's runner calls for, by content; and the engine's id of each reference.
+
+    Args:
+        workspace: whose runner it is.
+        engine: that has them.
+        plan: the agent that acts; a command-line agent has an image of its own.
 
     Raises:
         ImageMissing: one is not built.
+        InputRefused: the agent's settings, or its file, cannot be used.
+        UsageError: the workspace has no such command-line agent.
     """
-    references = (agent_reference(workspace.runner), grader_reference(workspace.runner))
+    name = None if plan is None else CommandSettings.agent_of(plan)
+    references = (agent_reference(workspace.runner, name), grader_reference(workspace.runner))
     agent, grader = (Image(reference=name, digest=engine.image_digest(name)) for name in references)
     return Images(agent=agent, grader=grader), {name: engine.image_id(name) for name in references}
 
@@ -161,7 +176,7 @@ def probe_manifest(path: Path, *, workspace: Workspace, engine: Engine, output: 
     else:
         plan = read_record(path, Manifest)
     pairs = _pairs(plan.tasks, path.parent, workspace)
-    images, image_ids = images_at_hand(workspace, engine)
+    images, image_ids = images_at_hand(workspace, engine, plan.agent)
     record = probe(
         engine,
         workspace,

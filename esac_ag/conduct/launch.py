@@ -12,6 +12,8 @@ from esac_ag.agents.contract import (
     AGENT_WORKSPACE,
     AgentEnd,
     ArmBundle,
+    Attendance,
+    Commission,
     Equipment,
 )
 from esac_ag.archive import shown
@@ -33,7 +35,7 @@ from esac_ag.sandbox.contract import (
     TreeLimits,
     Volume,
 )
-from esac_ag.tree import Directory, FileTree
+from esac_ag.tree import Directory, FileTree, RegularFile
 
 MIB = 1024 * 1024
 IDLE = ("sleep", "infinity")
@@ -48,6 +50,7 @@ def agent_spec(
     attempt: str,
     role: Role,
     environment: tuple[tuple[str, str], ...],
+    model_socket: str | None = None,
 ) -> SandboxSpec:
     """The container of an agent; the isolation probe's is made by the same function."""
     return SandboxSpec(
@@ -69,6 +72,7 @@ def agent_spec(
                 owner_uid=AGENT_UID,
             ),
         ),
+        model_socket=model_socket,
         scratch=(ScratchMount(path="/tmp", size_bytes=limits.tmp_mib * MIB, max_files=limits.files),),  # noqa: S108
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
@@ -116,8 +120,30 @@ def _act(
     started_s: float,
 ) -> tuple[AgentEnd, ExportedTree | None]:
     """The container's whole life; it is gone, and confirmed gone, when this returns."""
-    limits = study.manifest.limits
-    equipment = study.agent.equip(bundles[cell.arm])
+    commission = Commission(
+        attempt_id=attempt_id,
+        study=study.manifest.study_id,
+        request=task.request,
+        bundle=bundles[cell.arm],
+        folder=folder,
+        redactor=study.redactor,
+        engine=study.engine,
+    )
+    with study.agent.attend(commission) as attendance:
+        return _attended(study, task, cell, attempt_id, bundles, folder, started_s, attendance)
+
+
+def _attended(
+    study: StudyContext,
+    task: LoadedTask,
+    cell: Cell,
+    attempt_id: str,
+    bundles: dict[str, ArmBundle | None],
+    folder: AttemptFolder,
+    started_s: float,
+    attendance: Attendance,
+) -> tuple[AgentEnd, ExportedTree | None]:
+    limits, equipment = study.manifest.limits, attendance.equipment
     spec = agent_spec(
         image=study.agent_image,
         limits=limits,
@@ -125,6 +151,7 @@ def _act(
         attempt=attempt_id,
         role=Role.AGENT,
         environment=equipment.environment,
+        model_socket=attendance.model_socket,
     )
     with study.stop.sandbox(study.engine, spec) as sandbox:
         sandbox.start()
@@ -138,7 +165,7 @@ def _act(
             folder,
             started_s,
         ) as assignment:
-            end = study.agent.act(sandbox, assignment)
+            end = attendance.act(sandbox, assignment)
         if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
             return end, None
         exported = _export(sandbox, limits, equipment)
@@ -159,7 +186,8 @@ def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
 def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedTree | None:
     """The workspace of a frozen container; none when the agent's doing ended it, and memory with it.
 
-    HOME is looked at apart, and for the arm's files only: what fills it must not use up the caps of the work.
+    HOME is looked at apart, and for the arm's files only: what fills it must not use up the caps of the work,
+    and agents write into their own configuration.
     """
     caps = TreeLimits(max_members=limits.files + 64, max_bytes=limits.workspace_mib * MIB)
     try:
@@ -167,7 +195,7 @@ def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedT
         workspace = sandbox.get(AGENT_WORKSPACE, caps)
         if not workspace.tree and not sandbox.get(AGENT_ROOT, caps).tree:
             return None
-        if not equipment.home.files():
+        if not _placed(equipment):
             return workspace
         edited = _edits_of_home(sandbox.get(AGENT_HOME, caps), equipment)
     except SandboxLost:
@@ -180,13 +208,20 @@ def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedT
 def _edits_of_home(home: ExportedTree, equipment: Equipment) -> list[str]:
     """A finding for every file of the bundle that is not what was put there: the record shows edits."""
     findings = []
-    for path, node in equipment.home.files().items():
+    for path, node in _placed(equipment).items():
         now = home.tree.get(path)
         if now is None and home.capped:
             findings.append(f"`home/{shown(path)}` of the arm's bundle could not be read: HOME is too large.")
         elif now != node:
             findings.append(f"`home/{shown(path)}` of the arm's bundle was changed or removed by the agent.")
     return findings
+
+
+def _placed(equipment: Equipment) -> dict[bytes, RegularFile]:
+    """The files of the arm's bundle in HOME, by path below it."""
+    loaded = {place.encode("utf-8", "surrogateescape") for place in equipment.loaded}
+    home = AGENT_HOME.encode() + b"/"
+    return {path: node for path, node in equipment.home.files().items() if home + path in loaded}
 
 
 def _lost(end: AgentEnd, *, out_of_memory: bool) -> AgentEnd:

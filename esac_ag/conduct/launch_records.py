@@ -23,6 +23,8 @@ ARTIFACTS = (
     "agent.log",
     "commands.jsonl",
     "loaded-instructions.json",
+    "model/bodies.tar",
+    "model/calls.jsonl",
     "patch.diff",
     "submission.tar.zst",
     "transcript.jsonl",

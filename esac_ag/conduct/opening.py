@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import assert_never
 
 import esac_ag
+from esac_ag.agents.command_settings import CommandSettings
 from esac_ag.agents.contract import Agent
 from esac_ag.agents.registry import make_agent
 from esac_ag.agents.script_book import ScriptBook, load_script_book
@@ -30,6 +32,7 @@ from esac_ag.rooms.records import read_record
 from esac_ag.rooms.tasks import LoadedTask, load_sealed_task
 from esac_ag.rooms.validation import validate_manifest
 from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.agent_files import read_agent
 from esac_ag.sandbox.contract import Engine
 from esac_ag.schedule import make_schedule, schedule_bytes
 
@@ -187,12 +190,19 @@ def open_agent(
     Raises:
         InputRefused: the book is missing or wrong.
         SubstitutionRefused: it is not the sealed one.
-        UsageError: this version has no such agent, or its key is not set.
+        UsageError: the workspace has no such agent, or its key or address cannot be used.
     """
-    if manifest.agent.kind is not AgentKind.SCRIPTED:
-        return make_agent(manifest, environ=environ, script=None)
-    book = read_book(manifest.agent.settings, manifest_folder, workspace)
-    return make_agent(manifest, environ=environ, script=book)
+    match manifest.agent.kind:
+        case AgentKind.SCRIPTED:
+            book = read_book(manifest.agent.settings, manifest_folder, workspace)
+            return make_agent(manifest, environ=environ, script=book)
+        case AgentKind.CHAT:
+            return make_agent(manifest, environ=environ)
+        case AgentKind.COMMAND:
+            name = CommandSettings.read(manifest.agent.settings).agent
+            return make_agent(manifest, environ=environ, file=read_agent(workspace.runner, name).file)
+        case _:
+            assert_never(manifest.agent.kind)
 
 
 def read_book(settings: Mapping[str, object], folder: Path, workspace: Workspace) -> ScriptBook:

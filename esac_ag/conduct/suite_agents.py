@@ -10,10 +10,9 @@ from pydantic import ValidationError
 from esac_ag.agents.chat import make_chat_agent
 from esac_ag.agents.item_agent import ChatItemAgent, ItemAgent, PolicyItemAgent
 from esac_ag.agents.judge_client import JUDGE_KEY_VARIABLE, Judge, JudgeEndpoint, judge_key
-from esac_ag.agents.registry import no_such_agent
 from esac_ag.agents.settings import ChatSettings
 from esac_ag.clock import Seeds
-from esac_ag.errors import InputRefused
+from esac_ag.errors import InputRefused, UsageError
 from esac_ag.manifest.plan import AgentKind
 from esac_ag.record import Record
 from esac_ag.suite.constitution import Pool
@@ -38,7 +37,7 @@ def item_agent_of(plan: SuitePlan, environ: Mapping[str, str]) -> ItemAgent:
 
     Raises:
         InputRefused: settings that cannot be carried out.
-        UsageError: this version has no such agent, or the environment lacks something.
+        UsageError: the suite has no such agent, or the environment lacks something.
     """
     kind = plan.agent.kind
     match kind:
@@ -47,7 +46,13 @@ def item_agent_of(plan: SuitePlan, environ: Mapping[str, str]) -> ItemAgent:
         case AgentKind.CHAT:
             return ChatItemAgent(make_chat_agent(plan, environ))
         case AgentKind.COMMAND:
-            raise no_such_agent(kind, remedy="run the suite with kind chat")
+            raise UsageError(
+                "Items of the suite are not given to command-line agents",
+                where="/agent/kind",
+                expected=f"{AgentKind.SCRIPTED.value} or {AgentKind.CHAT.value}",
+                found=kind.value,
+                remedy="run the suite with kind chat",
+            )
         case _:
             assert_never(kind)
 

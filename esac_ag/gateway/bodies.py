@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tarfile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +16,9 @@ from esac_ag.gateway.calls import CallRecord
 MOST_KEPT_BYTES = 1024 * 1024 * 1024
 """Cap on all bodies of one lane, before compression."""
 CALLS = "calls.jsonl"
+PACKED = "bodies.tar"
+"""All bodies, by the names that `calls.jsonl` tells."""
+SUFFIX = ".zst"
 # A small window: every reply under way has a compressor of its own.
 _COMPRESSION = zstandard.ZstdCompressionParameters.from_level(1, window_log=17)
 
@@ -22,6 +27,27 @@ def read_body(path: Path) -> bytes:
     """A kept body."""
     with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
         return reader.read()
+
+
+def pack_bodies(folder: Path) -> None:
+    """Put the kept bodies of a lane that was closed into one archive, and remove their files.
+
+    Attempts of studies have some hundred bodies, and each file of an attempt has a digest in the ledger.
+    """
+    names = sorted(path.name for path in folder.glob(f"*{SUFFIX}"))
+    partial = folder / f".{PACKED}.partial"
+    with partial.open("wb") as file:
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for name in names:
+                member = tarfile.TarInfo(name)
+                member.size = (folder / name).stat().st_size
+                with (folder / name).open("rb") as body:
+                    archive.addfile(member, body)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(folder / PACKED)
+    for name in names:
+        (folder / name).unlink()
 
 
 class KeptBody:
@@ -73,7 +99,7 @@ class Bodies:
         """Begin to keep a body; none when nothing is kept."""
         if self._folder is None or self._left_bytes <= 0:
             return None
-        return KeptBody(self, self._folder / f"{name}.zst", self._redactor)
+        return KeptBody(self, self._folder / f"{name}{SUFFIX}", self._redactor)
 
     def room_for(self, size_bytes: int) -> bool:
         """Whether so many more bytes may be kept; they are counted."""

@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 from esac_ag.manifest.collector import Collector
-from esac_ag.manifest.plan import AgentKind, Network
-
-RUNNABLE = (AgentKind.SCRIPTED, AgentKind.CHAT)
-"""Kinds of agent that this version can run; others are known to the format alone."""
+from esac_ag.manifest.plan import AgentKind, Limits, Network
 
 EDIT = "Correct the draft and freeze it again under a new study id."
-
-
-def judge_runnable(kind: AgentKind, out: Collector) -> bool:
-    """Whether this version can run such an agent; a plan for another one is not to be sealed."""
-    if kind not in RUNNABLE:
-        what = f"This version cannot run agents of kind {kind}."
-        expected = " or ".join(f'"{known}"' for known in RUNNABLE)
-        remedy = "Plan another kind of agent, or use a release that has this one."
-        out.error(("agent", "kind"), "agent-kind", what, expected, f'"{kind}"', remedy)
-    return kind in RUNNABLE
 
 
 def judge_network(kind: AgentKind, network: Network, out: Collector) -> None:
@@ -33,3 +20,10 @@ def judge_network(kind: AgentKind, network: Network, out: Collector) -> None:
     if not needs and network is Network.MODEL_GATEWAY:
         what = f"An agent of kind {kind} has no network in its container."
         out.error(("network",), "network", what, '"none"', '"model-gateway"', EDIT)
+
+
+def judge_tool_calls(kind: AgentKind, limits: Limits, out: Collector) -> None:
+    """A limit that cannot be enforced is not promised: a command-line agent calls its tools by itself."""
+    if kind is AgentKind.COMMAND and limits.tool_calls is not None:
+        what = "Nobody can stop a command-line agent at a number of tool calls; limit its turns."
+        out.error(("limits", "tool_calls"), "tool-calls", what, "null", str(limits.tool_calls), EDIT)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from esac_ag.manifest.agent_rules import judge_network, judge_runnable
+from esac_ag.manifest.agent_rules import judge_network, judge_tool_calls
 from esac_ag.manifest.collector import Collector, report_placeholders
 from esac_ag.manifest.draft import Draft, DraftArm
 from esac_ag.manifest.draft_sections import DraftSections
@@ -52,8 +52,10 @@ def judge_draft(
         what = "A suite run is planned and sealed by the suite itself."
         out.error(("suite", "name"), "suite", what, '"study"', '"esac-ag"', "Use: esac-ag suite run")
     parts = DraftSections.of(data)
-    if parts.agent is not None and judge_runnable(parts.agent.kind, out) and parts.network is not None:
+    if parts.agent is not None and parts.network is not None:
         judge_network(parts.agent.kind, parts.network, out)
+    if parts.agent is not None and parts.limits is not None:
+        judge_tool_calls(parts.agent.kind, parts.limits, out)
     judge_prices(parts, out)
     if parts.arms is not None:
         _judge_arms(parts.arms, files, out)

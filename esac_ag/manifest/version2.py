@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from esac_ag.manifest.agent_rules import judge_network
+from esac_ag.manifest.agent_rules import judge_network, judge_tool_calls
 from esac_ag.manifest.arms_rules import judge_arms
 from esac_ag.manifest.collector import Collector, report_placeholders
 from esac_ag.manifest.findings import Finding, shown
@@ -76,6 +76,8 @@ def _judge_meaning(parts: Sections, schedule_sha256: ScheduleDigest, out: Collec
     _judge_comparison(parts, out)
     if parts.agent is not None and parts.network is not None:
         judge_network(parts.agent.kind, parts.network, out)
+    if parts.agent is not None and parts.limits is not None:
+        judge_tool_calls(parts.agent.kind, parts.limits, out)
     _judge_schedule(parts, schedule_sha256, out)
     judge_revision(parts, out)
     judge_prices(parts, out)

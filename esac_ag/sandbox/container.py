@@ -18,7 +18,16 @@ from esac_ag.sandbox.contract import CommandResult, Dialogue, ExitState, OutputS
 from esac_ag.sandbox.dialogue import LineDialogue, Peer
 from esac_ag.sandbox.facts import ContainerState
 from esac_ag.sandbox.options import require_volume
-from esac_ag.sandbox.streams import CappedOutput, DuplexStream, OutputStream, StreamEnd, follow, poll_until
+from esac_ag.sandbox.streams import (
+    CappedOutput,
+    DuplexStream,
+    Outputs,
+    OutputStream,
+    StreamEnd,
+    follow,
+    outputs_of,
+    poll_until,
+)
 from esac_ag.tree import FileTree
 
 KILLED = 137
@@ -151,10 +160,11 @@ class DockerSandbox:
         working_dir: str | None = None,
         environment: Sequence[tuple[str, str]] = (),
         sink: OutputSink | None = None,
+        error_sink: OutputSink | None = None,
     ) -> CommandResult:
         """Run a command as the sandbox's user and wait for it."""
         began_s = monotonic_s()
-        output = CappedOutput(output_bytes, sink)
+        output = outputs_of(output_bytes, sink, error_sink)
         kills_before = memory_kills(self._id)
         termination, exit_code = Termination.CONTAINER_ENDED, None
         if self._life is _Life.RUNNING:
@@ -166,7 +176,7 @@ class DockerSandbox:
         return CommandResult(
             termination=termination,
             exit_code=exit_code,
-            output=output.kept(),
+            output=output.standard.kept(),
             truncated=output.truncated,
             duration_s=monotonic_s() - began_s,
         )
@@ -175,7 +185,7 @@ class DockerSandbox:
         self,
         argv: Sequence[str],
         deadline: Deadline,
-        output: CappedOutput,
+        output: Outputs,
         working_dir: str | None,
         environment: list[str],
     ) -> tuple[Termination, int | None]:
@@ -245,7 +255,7 @@ class DockerSandbox:
         output = CappedOutput(self._spec.output_bytes, sink, keep=False)
         stream, self._attached = self._attached, None
         try:
-            end = follow(stream, output, deadline, self._has_ended)
+            end = follow(stream, Outputs(output, output), deadline, self._has_ended)
         finally:
             stream.close()
         ended = end is not StreamEnd.TIMED_OUT and poll_until(deadline, self._ended_or_none)

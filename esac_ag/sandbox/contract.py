@@ -223,12 +223,16 @@ class Sandbox(Protocol):
         working_dir: str | None = None,
         environment: Sequence[tuple[str, str]] = (),
         sink: OutputSink | None = None,
+        error_sink: OutputSink | None = None,
     ) -> CommandResult:
         """Run a command as the sandbox's user and wait for it.
 
         Output is drained and kept up to `output_bytes`; a process left in the background that holds the
         output open is not waited for. When the deadline passes, the whole container is frozen, because a
         client that goes away leaves the process running; nothing can be executed in it any more.
+
+        With an `error_sink` standard error goes there and nowhere else, at most `output_bytes` of it: for
+        programs whose output is data.
         """
 
     def open(

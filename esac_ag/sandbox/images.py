@@ -25,6 +25,7 @@ from esac_ag.sandbox.agent_files import read_agent
 from esac_ag.sandbox.agent_images import (
     AGENT_LABEL,
     AgentWork,
+    agent_image_reference,
     agent_image_references,
     ensure_agent_image,
 )
@@ -90,9 +91,21 @@ class ImageReport(Record):
         return next(image for image in self.images if image.kind is kind)
 
 
-def agent_reference(runner_dir: Path) -> str:
-    """Name of the agent image that today's `runner/` calls for, whether or not it exists."""
-    return read_definition(runner_dir).reference(ImageKind.AGENT)
+def agent_reference(runner_dir: Path, command_agent: str | None = None) -> str:
+    """Name of the agent image that today's `runner/` calls for, whether or not it exists.
+
+    Args:
+        runner_dir: the workspace's `runner/` folder.
+        command_agent: name of the command-line agent that has to be in it.
+
+    Raises:
+        InputRefused: the files that the image is made from cannot be used.
+        UsageError: there is no agent of that name.
+    """
+    definition = read_definition(runner_dir)
+    if command_agent is None:
+        return definition.reference(ImageKind.AGENT)
+    return agent_image_reference(definition, read_agent(runner_dir, command_agent))
 
 
 def grader_reference(runner_dir: Path) -> str:

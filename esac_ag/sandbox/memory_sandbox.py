@@ -20,7 +20,7 @@ from esac_ag.sandbox.memory_files import FakeFiles
 from esac_ag.sandbox.memory_process import FakeProcess, Program, Stopped, StopReason, Switches, no_input
 from esac_ag.sandbox.model_socket import SOCKET_NAME
 from esac_ag.sandbox.options import environment_of, require_volume
-from esac_ag.sandbox.streams import CappedOutput
+from esac_ag.sandbox.streams import CappedOutput, outputs_of
 from esac_ag.tree import FileTree
 
 _FOREVER_S = 1e9
@@ -89,14 +89,17 @@ class InMemorySandbox:
         working_dir: str | None = None,
         environment: Sequence[tuple[str, str]] = (),
         sink: OutputSink | None = None,
+        error_sink: OutputSink | None = None,
     ) -> CommandResult:
         """Run a command and wait for it."""
         self._host.check_fault("execute")
         if not self._started or self._removed or (self._switches.frozen.is_set() and self._runs()):
             raise self._lost("No command can be executed in it.", "it does not run")
         began_s = monotonic_s()
-        output = CappedOutput(output_bytes, sink)
-        process = self._process(argv, deadline, output, working_dir, environment)
+        output = outputs_of(output_bytes, sink, error_sink)
+        process = replace(
+            self._process(argv, deadline, output.standard, working_dir, environment), errors=output.error
+        )
         termination, exit_code = Termination.CONTAINER_ENDED, None
         if self._runs():
             program = self._host.program(argv)
@@ -108,7 +111,7 @@ class InMemorySandbox:
         return CommandResult(
             termination=termination,
             exit_code=exit_code,
-            output=output.kept(),
+            output=output.standard.kept(),
             truncated=output.truncated,
             duration_s=monotonic_s() - began_s,
         )

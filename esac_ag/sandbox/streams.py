@@ -10,6 +10,7 @@ import select
 import socket
 import ssl
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
@@ -104,6 +105,27 @@ class CappedOutput:
         return b"".join(self._kept)
 
 
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where a command's two outputs go; to one place, in the order in which they came, or apart."""
+
+    standard: CappedOutput
+    error: CappedOutput
+
+    @property
+    def truncated(self) -> bool:
+        """Whether any output beyond the limit was dropped."""
+        return self.standard.truncated or self.error.truncated
+
+
+def outputs_of(limit_bytes: int, sink: OutputSink | None, error_sink: OutputSink | None) -> Outputs:
+    """Outputs that are kept together; with an `error_sink` apart, and errors are handed on only."""
+    standard = CappedOutput(limit_bytes, sink)
+    if error_sink is None:
+        return Outputs(standard, standard)
+    return Outputs(standard, CappedOutput(limit_bytes, error_sink, keep=False))
+
+
 class Readable(Protocol):
     """Where output comes from."""
 
@@ -176,21 +198,21 @@ class DuplexStream(OutputStream):
 
 
 def follow(
-    stream: OutputStream, output: CappedOutput, deadline: Deadline, has_ended: Callable[[], bool]
+    stream: OutputStream, output: Outputs, deadline: Deadline, has_ended: Callable[[], bool]
 ) -> StreamEnd:
     """Drain a stream until it ends, its process has ended, or the deadline passes.
 
     Args:
         stream: attached to standard output and error.
-        output: takes what arrives.
+        output: take what arrives.
         deadline: checked between any two pieces, so that endless output cannot outlast it.
         has_ended: asks the engine; called ever more rarely.
     """
     frames = Frames()
 
     def take(data: bytes) -> None:
-        for piece in frames.payloads(data):
-            output.add(piece)
+        for number, piece in frames.pieces(data):
+            (output.error if number == STANDARD_ERROR else output.standard).add(piece)
 
     questions = Questions(has_ended)
     while not deadline.has_passed():

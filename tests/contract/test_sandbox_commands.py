@@ -50,6 +50,19 @@ def test_a_sink_receives_what_is_kept(bench: Bench) -> None:
     assert b"".join(pieces) == result.output == b"0123"
 
 
+def test_standard_error_can_be_kept_apart(bench: Bench) -> None:
+    """Programs whose output is data also complain; without a sink of its own both come together."""
+    errors: list[bytes] = []
+    with bench.engine.create(bench.spec()) as sandbox:
+        sandbox.start()
+        together = run(sandbox, "sh", "-c", "echo data; cat no-such-file")
+        apart = run(sandbox, "sh", "-c", "echo data; cat no-such-file", error_sink=errors.append)
+    assert b"data" in together.output
+    assert b"no-such-file" in together.output
+    assert apart.output == b"data\n"
+    assert b"no-such-file" in b"".join(errors)
+
+
 def test_output_need_not_be_text(bench: Bench) -> None:
     """Bytes that are not UTF-8 arrive as they are."""
     with bench.engine.create(bench.spec()) as sandbox:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from esac_ag.agents.chat import ChatAgent
+from esac_ag.agents.command_settings import CommandSettings
 from esac_ag.agents.registry import make_agent
 from esac_ag.agents.script_book import (
     ApplyPatch,
@@ -27,10 +28,11 @@ from esac_ag.agents.script_book import (
 from esac_ag.agents.scripted import ScriptedAgent
 from esac_ag.agents.settings import BASE_URL_VARIABLE, ChatSettings
 from esac_ag.agents.tools import TOOLS, schemas
-from esac_ag.errors import InputRefused, UsageError
+from esac_ag.errors import InputRefused
 from esac_ag.failures import FailureClass
 from esac_ag.manifest.plan import AgentKind
 from tests.builders_agents import a_manifest
+from tests.builders_presets import an_agent_file
 
 GUIDE = Path(__file__).parents[2] / "docs" / "agents.md"
 BOOK = load_script_book(b'{"format_version": 1, "tasks": {"some-task": {"plays": {"p": []}}}}')
@@ -45,12 +47,13 @@ def test_each_kind_that_this_version_has_is_made() -> None:
     assert isinstance(chat, ChatAgent)
 
 
-def test_a_command_line_agent_is_a_usage_error_with_a_remedy() -> None:
-    """This version says that it has none, instead of failing later."""
-    with pytest.raises(UsageError) as caught:
-        make_agent(a_manifest(AgentKind.COMMAND), environ={}, script=None)
-    assert "no command-line agents yet" in caught.value.what
-    assert "chat" in caught.value.remedy
+def test_a_command_line_agent_has_a_file_of_its_pinned_version() -> None:
+    """Without a file, or with another version's, nothing is launched."""
+    manifest = a_manifest(AgentKind.COMMAND, settings={"agent": "codex"})
+    with pytest.raises(InputRefused, match="no agent file"):
+        make_agent(manifest, environ={})
+    with pytest.raises(InputRefused, match="another version of codex"):
+        make_agent(manifest, environ={}, file=an_agent_file("codex"))
 
 
 def test_a_scripted_agent_needs_a_book_for_every_task() -> None:
@@ -92,7 +95,13 @@ def documented(name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", [*ChatSettings.model_fields, *ScriptedSettings.model_fields, *TaskScript.model_fields]
+    "name",
+    [
+        *ChatSettings.model_fields,
+        *CommandSettings.model_fields,
+        *ScriptedSettings.model_fields,
+        *TaskScript.model_fields,
+    ],
 )
 def test_every_setting_is_documented(name: str) -> None:
     """A setting that the guide does not tell of is unknown to its users."""

@@ -23,6 +23,7 @@ from tests.builders_manifest import Study, write
 from tests.builders_manifest_changes import set_at
 
 CHAT = {"kind": "chat", "version": "1"}
+COMMAND = {"kind": "command", "version": "0.171.0", "settings": {"agent": "codex"}}
 
 
 def freeze(draft: Study, engine: InMemoryEngine | None = None, output: Path | None = None) -> Sealed:
@@ -158,9 +159,33 @@ CANNOT_RUN: dict[str, tuple[dict[str, Any], str]] = {
         },
         "#/agent/settings/script: The script book is not the one",
     ),
-    "a command-line agent": (
-        {"agent": {"kind": "command", "version": "1"}, "network": "model-gateway"},
-        "#/agent/kind: This version cannot run agents of kind command",
+    "a command-line agent without a name": (
+        {"agent": COMMAND | {"settings": {}}, "network": "model-gateway"},
+        "#/agent/settings: The settings of the command-line agent are wrong",
+    ),
+    "a command-line agent that nobody described": (
+        {"agent": COMMAND | {"settings": {"agent": "unheard-of"}}, "network": "model-gateway"},
+        "#/agent/settings/agent: There is no agent of that name",
+    ),
+    "another version of a command-line agent": (
+        {"agent": COMMAND | {"version": "0.0.1"}, "network": "model-gateway"},
+        "#/agent/version: The plan is for another version of codex",
+    ),
+    "a command-line agent without a network": (
+        {"agent": COMMAND},
+        "#/network: A command-line agent cannot reach its model",
+    ),
+    "tool calls of a command-line agent that nobody can stop": (
+        {"agent": COMMAND, "network": "model-gateway"},
+        "#/limits/tool_calls: Nobody can stop a command-line agent",
+    ),
+    "a seed that the protocol does not take": (
+        {
+            "agent": COMMAND,
+            "network": "model-gateway",
+            "model": {"name": "m", "version": "1", "provider": "p", "decoding": {"seed": 1}},
+        },
+        "#/model: The protocol responses takes no seed",
     ),
     "a network that the agent's container will not have": (
         {"agent": CHAT, "network": "model-gateway"},

@@ -212,4 +212,4 @@ def test_the_findings_of_a_draft_are_json(draft: Study) -> None:
     """Every finding can be printed for programs."""
     draft.data["agent"] = {"kind": "command", "version": "1"}
     report = validate_manifest(draft.save(), strict=False)
-    assert json.loads(report.model_dump_json())["errors"] == 1
+    assert json.loads(report.model_dump_json())["errors"] == 2

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esac_ag.clock import Deadline
-from esac_ag.sandbox.streams import CappedOutput, Frames, OutputStream, StreamEnd, follow, poll_until
+from esac_ag.sandbox.streams import (
+    CappedOutput,
+    Frames,
+    Outputs,
+    OutputStream,
+    StreamEnd,
+    follow,
+    outputs_of,
+    poll_until,
+)
 
 
 def _frame(payload: bytes, stream: int = 1) -> bytes:
@@ -64,14 +73,14 @@ def test_a_stream_that_ends_is_followed_to_its_end() -> None:
     with _stream(_frame(b"first ")) as (writer, stream):
         writer.sendall(_frame(b"second", stream=2))
         writer.close()
-        end = follow(stream, output, Deadline.after_s(30), lambda: False)
+        end = follow(stream, Outputs(output, output), Deadline.after_s(30), lambda: False)
     assert (end, output.kept()) == (StreamEnd.CLOSED, b"first second")
 
 
 def test_a_silent_stream_ends_at_the_deadline() -> None:
     """Nothing arrives, nothing ends, and the deadline passes."""
     with _stream() as (_, stream):
-        end = follow(stream, CappedOutput(1, None), Deadline.after_s(0.05), lambda: False)
+        end = follow(stream, outputs_of(1, None, None), Deadline.after_s(0.05), lambda: False)
     assert end is StreamEnd.TIMED_OUT
 
 
@@ -79,7 +88,7 @@ def test_a_deadline_that_has_passed_reads_nothing() -> None:
     """Even output that is there does not outlast a deadline."""
     output = CappedOutput(100, None)
     with _stream(_frame(b"late")) as (_, stream):
-        end = follow(stream, output, Deadline.after_s(0), lambda: True)
+        end = follow(stream, Outputs(output, output), Deadline.after_s(0), lambda: True)
     assert (end, output.kept()) == (StreamEnd.TIMED_OUT, b"")
 
 
@@ -88,7 +97,7 @@ def test_a_stream_held_open_ends_with_its_process() -> None:
     output = CappedOutput(100, None)
     with _stream() as (writer, stream):
         writer.sendall(_frame(b"said"))
-        end = follow(stream, output, Deadline.after_s(30), lambda: True)
+        end = follow(stream, Outputs(output, output), Deadline.after_s(30), lambda: True)
     assert (end, output.kept()) == (StreamEnd.HELD_OPEN, b"said")
 
 

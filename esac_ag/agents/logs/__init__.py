@@ -1,7 +1,6 @@
 """Logs of command-line agents, read into the normal transcript and classed by how the agent ended.
 
-Pure: bytes in, entries and an ending out. No kind of agent uses it yet; `esac-ag run` refuses agents of the
-kind `command`.
+Pure: bytes in, entries and an ending out.
 """
 
 from __future__ import annotations

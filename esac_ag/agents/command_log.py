@@ -1,0 +1,76 @@
+"""The log of a command-line agent: entries of the normal transcript, and the end that it tells of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from esac_ag.agents.logs import LogFormat, log_reader
+from esac_ag.agents.logs.ending import LogEnding, completed, crashed, limited, unknown
+from esac_ag.agents.presets.command_log import read_log
+from esac_ag.agents.presets.contract import ExitClass, Preset
+from esac_ag.attempt import LimitKind
+from esac_ag.manifest.agent_file import AgentFile
+from esac_ag.sandbox.contract import CommandResult, Termination
+from esac_ag.transcript import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLog:
+    """What a log told."""
+
+    entries: tuple[Entry, ...]
+    ending: LogEnding
+
+
+def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, started_at: str) -> ReadLog:
+    """Read a log, whatever stands in it.
+
+    Args:
+        file: whose log it is.
+        preset: how the agent was launched.
+        log: as it was captured, which may end anywhere.
+        ended: how the agent's process ended.
+        started_at: ISO time at which the attempt started.
+    """
+    if file.launch is None:
+        start_s = datetime.fromisoformat(started_at).timestamp()
+        reader = log_reader(
+            LogFormat(file.name if file.preset is None else file.preset), started_at_s=start_s
+        )
+        entries = tuple(reader.entries(log))
+        return ReadLog(entries, reader.ending(ended.termination, ended.exit_code))
+    return ReadLog(tuple(read_log(file.launch.log, log)), _ending_by_exit(preset, ended))
+
+
+def _ending_by_exit(preset: Preset, ended: CommandResult) -> LogEnding:
+    """A program without a preset says how it ended by its exit code alone."""
+    match ended.termination:
+        case Termination.TIMED_OUT:
+            return limited(LimitKind.WALL_CLOCK, "The time was used up")
+        case Termination.CONTAINER_ENDED:
+            return crashed("The agent's container ended")
+        case Termination.OUT_OF_MEMORY if ended.exit_code != 0:
+            return limited(LimitKind.MEMORY, "The memory was used up")
+        case Termination.OUT_OF_MEMORY | Termination.EXITED:
+            return _ending_by_class(preset, ended.exit_code)
+        case _:
+            assert_never(ended.termination)
+
+
+def _ending_by_class(preset: Preset, code: int | None) -> LogEnding:
+    if code is None:
+        return unknown("The agent's exit code is not known")
+    class_ = preset.exit_class(code)
+    match class_:
+        case ExitClass.ENDED:
+            return completed()
+        case ExitClass.FAILED:
+            return crashed(f"The agent says that it did not finish, exit code {code}")
+        case ExitClass.KILLED:
+            return crashed(f"The agent was killed, exit code {code}")
+        case ExitClass.MISUSED | ExitClass.NOT_STARTED | ExitClass.UNKNOWN:
+            return unknown(f"The agent ended with exit code {code} ({class_.value})")
+        case _:
+            assert_never(class_)
