@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, assert_never
@@ -113,10 +114,21 @@ class CommandModel(StreamingServer):
         scenario: what is played.
         key: the only key that is taken; any other is answered with 401.
         commands: what the model runs, one after the other.
+        meanwhile: is called once, while an agent waits for the second reply.
+        was_asked: is set by the first request.
     """
 
-    def __init__(self, scenario: Scenario, key: str, commands: Sequence[str]) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        key: str,
+        commands: Sequence[str],
+        *,
+        meanwhile: Callable[[], None] = lambda: None,
+        was_asked: threading.Event | None = None,
+    ) -> None:
         super().__init__(())
+        self._meanwhile: Callable[[], None] | None = meanwhile
         self._scenario = scenario
         self._key = key
         self._commands = tuple(commands)
@@ -124,12 +136,17 @@ class CommandModel(StreamingServer):
         """Replies that were sent as a whole."""
         self.strangers: list[Recorded] = []
         """Requests without the key."""
+        self._was_asked = was_asked or threading.Event()
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         recorded = Recorded(request.url.path, dict(request.headers), await request.body())
         self.requests.append(recorded)
+        self._was_asked.set()
         reply = self._reply(recorded)
+        if self._meanwhile is not None and len(self.said) > 1:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            await asyncio.to_thread(meanwhile)
         if self._scenario is Scenario.BABBLES:
             await _babble(reply, request, send)
         elif isinstance(reply, Streamed):
@@ -146,13 +163,13 @@ class CommandModel(StreamingServer):
             request.headers.get("authorization", "").removeprefix("Bearer "),
         ):
             self.strangers.append(request)
-            return Scripted(error_of(protocol, 401), 401, JSON)
+            return Scripted(error_of(protocol, 401, self._key), 401, JSON)
         status = _ALWAYS.get(self._scenario)
         if len(self.requests) == 1:
             status = status or _ONCE.get(self._scenario)
         if status is not None:
             headers = JSON + (RETRY_AFTER if status == 429 else ())
-            return Scripted(error_of(protocol, status), status, headers)
+            return Scripted(error_of(protocol, status, self._key), status, headers)
         return self._spoken(Asked(protocol, request.json))
 
     def _spoken(self, asked: Asked) -> Scripted | Streamed:
@@ -178,18 +195,17 @@ class CommandModel(StreamingServer):
         return Scripted(whole(asked.protocol, said), headers=JSON)
 
     def _next_words(self, asked: Asked) -> Said:
-        number = len(self.requests)
-        if self._scenario is Scenario.BABBLES:
-            return Said(number, asked.model, BABBLED)
-        if not asked.tools:
-            return Said(number, asked.model, "A repair of the sum")
         done = asked.results
+        if self._scenario is Scenario.BABBLES:
+            return Said(done, asked.model, BABBLED)
+        if not asked.tools:
+            return Said(done, asked.model, "A repair of the sum")
         if self._scenario is Scenario.ENDLESS:
-            return Said(number, asked.model, f"Step {done}.", *asked.shell(f"echo step {done}"))
+            return Said(done, asked.model, f"Step {done}.", *asked.shell(f"echo step {done}"))
         commands = (*self._commands, SUBMIT) if asked.submits else self._commands
         if done < len(commands):
-            return Said(number, asked.model, f"Step {done}.", *asked.shell(commands[done]))
-        return Said(number, asked.model, "The sum is right now, and its test passes.")
+            return Said(done, asked.model, f"Step {done}.", *asked.shell(commands[done]))
+        return Said(done, asked.model, "The sum is right now, and its test passes.")
 
 
 async def _babble(reply: Scripted | Streamed, request: Request, send: Send) -> None:

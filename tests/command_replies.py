@@ -19,7 +19,7 @@ class Said:
     """One reply of the model: words, and perhaps a call of one of the agent's tools."""
 
     number: int
-    """Makes ids of its own."""
+    """How many results of calls its request held; makes ids and tokens of its own."""
     model: str
     text: str
     tool: str | None = None
@@ -94,10 +94,10 @@ def streamed(protocol: Protocol, said: Said, *, told: bool = True) -> tuple[byte
             return _messages_stream(said, usage_of(protocol, said))
 
 
-def error_of(protocol: Protocol, status: int) -> bytes:
-    """An error answer in the provider's own form."""
+def error_of(protocol: Protocol, status: int, key: str) -> bytes:
+    """An error answer in the provider's own form, which quotes the key."""
     kinds = {401: "authentication_error", 429: "rate_limit_error"}
-    message = f"scripted answer of status {status}"
+    message = f"scripted answer of status {status} for {key}"
     match protocol:
         case Protocol.MESSAGES:
             error: dict[str, Any] = {"type": kinds.get(status, "api_error"), "message": message}
