@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -169,24 +170,33 @@ class Search:
 
 
 def searched_in(engine: DockerEngine, label: str, needles: Sequence[bytes]) -> Search:
-    """Search the one running agent's container of a workspace, from inside, as root with all capabilities."""
+    """Search the one running container of a workspace, from one beside it that may look into its processes."""
     client: Any = engine._client
     filters = {"label": [f"{LABEL_WORKSPACE}={label}"]}
-    container = client.containers(filters=filters)[0]["Id"]
-    made = client.exec_create(
-        container,
+    (subject,) = client.containers(filters=filters)
+    made = client.create_container(
+        subject["Image"],
         ["python3", "-I", "-c", SEARCHING_PROGRAM.read_text()],
         user="0:0",
-        privileged=True,
         environment={"NEEDLES": ",".join(needle.hex() for needle in needles)},
-    )
-    output = client.exec_start(made["Id"])
-    assert client.exec_inspect(made["Id"])["ExitCode"] == 0, output.decode(errors="replace")
+        labels={LABEL_WORKSPACE: label},
+        network_disabled=True,
+        host_config=client.create_host_config(
+            pid_mode=f"container:{subject['Id']}", cap_add=["SYS_PTRACE"], network_mode="none"
+        ),
+    )["Id"]
+    try:
+        client.start(made)
+        status = client.wait(made)["StatusCode"]
+        output = client.logs(made, stdout=True, stderr=status != 0)
+    finally:
+        client.remove_container(made, force=True, v=True)
+    assert status == 0, output.decode(errors="replace")
     told = json.loads(output)
     return Search(
         searched=tuple(told["searched"]),
         places={bytes.fromhex(needle): tuple(at) for needle, at in told["places"].items()},
-        inspected=json.dumps(client.inspect_container(container)),
+        inspected=json.dumps(client.inspect_container(subject["Id"])),
     )
 
 
@@ -224,21 +234,23 @@ def work(root: Path, images: ImageReport, name: str) -> Worked:
     study = a_command_study(root, images, name)
     engine = an_engine_for(root)
     label = Workspace(root).label
-    searches: list[Search] = []
-    needles = (KEY.encode(), REQUEST.encode())
-    with CommandModel(
-        Scenario.WORKS,
-        KEY,
-        COMMANDS,
-        meanwhile=lambda: searches.append(searched_in(engine, label, needles)),
-    ) as server:
+    search: Future[Search] = Future()
+
+    def look() -> None:
+        try:
+            search.set_result(searched_in(engine, label, (KEY.encode(), REQUEST.encode())))
+        except Exception as error:
+            search.set_exception(error)
+            raise
+
+    with CommandModel(Scenario.WORKS, KEY, COMMANDS, meanwhile=look) as server:
         run_study(opened_before(study, server.base_url, engine), concurrency=1, watcher=Told(), limit=2)
     left = tuple(engine.leftovers(label))
     engine.close()
     path = root / "results" / "study-1"
     write_report(path)
     said, strangers = tuple(server.said), len(server.strangers)
-    return Worked(root, read_study(path), said, strangers, searches[0], audit(path), left)
+    return Worked(root, read_study(path), said, strangers, search.result(0), audit(path), left)
 
 
 def contents_below(folder: Path) -> Iterator[tuple[Path, bytes]]:

@@ -1,7 +1,7 @@
-"""Looks for bytes in everything that a container holds at run time; run in it as root with all capabilities.
+"""Looks for bytes in everything that a container holds at run time, from one that shares its processes.
 
-The needles come as hexadecimal text in the variable NEEDLES, so that looking for them puts them nowhere but
-into this process, which is left out. Prints JSON: the arguments of the processes that were searched, and the
+Run as root that may trace. The needles come as hexadecimal text in the variable NEEDLES, and this process is
+left out. Prints JSON: the arguments of the processes that were searched, and the
 places of each needle in environment, arguments, memory and files.
 """
 # ruff: noqa: T201
@@ -19,7 +19,9 @@ ENTRY_BYTES = 8
 """Of a page map; two bits of the last byte tell whether the page is in memory or swapped out."""
 HERE = 0xC0
 KERNEL = ("[vvar]", "[vvar_vclock]", "[vsyscall]")
-IMAGE = tuple(map(Path, ("/proc", "/sys", "/usr", "/opt", "/bin", "/sbin", "/lib", "/lib64")))
+ROOT = Path("/proc/1/root")
+"""Of the container that is searched."""
+IMAGE = tuple(ROOT / name for name in ("proc", "sys", "usr", "opt", "bin", "sbin", "lib", "lib64"))
 """The kernel's, and what the image held before there was a run."""
 LONGEST_NEEDLE = 200
 
@@ -55,7 +57,7 @@ def memory(process: Path) -> Iterator[bytes]:
 
 def files() -> Iterator[Path]:
     """Everything that is not the image's own."""
-    for folder, names, found in os.walk("/"):
+    for folder, names, found in os.walk(ROOT):
         names[:] = [name for name in names if Path(folder, name) not in IMAGE]
         yield from (Path(folder, name) for name in found)
 
@@ -83,7 +85,7 @@ def main() -> None:
         searched.append(name)
     for path in files():
         if path.is_file() and not path.is_symlink():
-            look(path.read_bytes(), f"file {path}")
+            look(path.read_bytes(), f"file /{path.relative_to(ROOT)}")
     print(json.dumps({"searched": searched, "places": {key: sorted(at) for key, at in places.items()}}))
 
 
