@@ -23,7 +23,7 @@ from esac_ag.gateway.server import Lane
 from esac_ag.manifest.agent_file import AgentFile
 from esac_ag.sandbox.contract import CommandResult, Sandbox, TreeLimits
 from esac_ag.sandbox.model_path import ModelPath, relayed
-from esac_ag.transcript import EntryKind
+from esac_ag.transcript import Entry, EntryKind
 
 MIB = 1024 * 1024
 
@@ -155,7 +155,7 @@ class CommandRun:
 def _write_transcript(recorder: Recorder, assignment: Assignment, told: ReadLog) -> int:
     """Write the log's entries, the request first where the log leaves it out; how many tools were called."""
     if not any(entry.kind is EntryKind.USER for entry in told.entries):
-        recorder.entry(EntryKind.USER, assignment.request)
+        recorder.keep(Entry(kind=EntryKind.USER, text=assignment.request))
     for entry in told.entries:
         recorder.keep(entry)
     return sum(entry.kind is EntryKind.TOOL_CALL for entry in told.entries)
