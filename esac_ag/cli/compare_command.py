@@ -108,6 +108,9 @@ def compare(
             "--study-id", help="By default of arm, agent and time. The same one goes on.", show_default=False
         ),
     ] = None,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, max=50, help="How often each task's proof is repeated.")
+    ] = 3,
     results: ResultsOption = None,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Ask nothing.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Seal and estimate, run nothing.")] = False,
@@ -141,6 +144,7 @@ def compare(
     way = Way(
         results=results or workspace.results,
         concurrency=n,
+        repeats=repeats,
         yes=yes,
         dry_run=dry_run,
         json=json,

@@ -8,6 +8,7 @@ from esac_ag.conduct.comparing import Forecast, Prepared
 from esac_ag.manifest.comparison import claim_of, phase_of
 from esac_ag.manifest.findings import shown_text
 from esac_ag.manifest.plan import NEUTRAL
+from esac_ag.report.numbers import plural
 from esac_ag.schedule import CostBasis
 
 MOST_STUDIES = 3
@@ -21,7 +22,8 @@ def forecast_lines(prepared: Prepared, planned: Forecast) -> Iterator[str]:
     arms = ", ".join((NEUTRAL, *(arm.id for arm in request.arms)))
     yield f"study {request.study_id}: {arms}"
     yield (
-        f"runs: {bound.cells} ({bound.tasks} tasks x {bound.arms} arms x {bound.repetitions} repetitions), "
+        f"runs: {bound.cells} = {plural(bound.tasks, 'task')} x {bound.arms} arms x "
+        f"{plural(bound.repetitions, 'repetition')}, "
         f"{bound.concurrency} at once"
     )
     yield f"claim: {claim_of(phase_of(bound.tasks), bound.tasks)}"
@@ -49,8 +51,7 @@ def _earlier(planned: Forecast) -> str:
         return "no earlier run"
     shown = ", ".join(earlier.studies[:MOST_STUDIES])
     more = len(earlier.studies) - MOST_STUDIES
-    plural = "s" * (earlier.runs != 1)
-    return f"{earlier.runs} earlier run{plural} ({shown}{f' and {more} more' if more > 0 else ''})"
+    return f"{plural(earlier.runs, 'earlier run')} ({shown}{f' and {more} more' if more > 0 else ''})"
 
 
 def _cost(planned: Forecast, *, limited: bool) -> str:

@@ -33,6 +33,7 @@ class Way:
 
     results: Path
     concurrency: int
+    repeats: int
     yes: bool
     dry_run: bool
     json: bool
@@ -67,6 +68,7 @@ def compare_command(options: CompareOptions, workspace: Workspace, way: Way) -> 
         prepared,
         workspace=workspace,
         engine=engine,
+        repeats=way.repeats,
         build=lambda agents: _build(workspace, engine, agents, quiet=way.quiet),
         tell=tell,
     )
@@ -104,7 +106,7 @@ def _wanted(way: Way, go_on: tuple[str, ...]) -> bool:
         return True
     try:
         return agreed("Go on?")
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         _tell_how(go_on, "nothing was run; -y asks nothing")
         raise
 

@@ -37,9 +37,6 @@ from esac_ag.sandbox.contract import Engine
 from esac_ag.sandbox.image_definition import ImageKind, read_definition
 from esac_ag.schedule import Plan, make_plan
 
-PROOF_REPEATS = 3
-"""As `esac-ag freeze` does by default."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions:
@@ -201,6 +198,7 @@ def seal_comparison(
     *,
     workspace: Workspace,
     engine: Engine,
+    repeats: int,
     build: Callable[[tuple[str, ...]], None],
     tell: Tell,
 ) -> Path:
@@ -212,6 +210,7 @@ def seal_comparison(
         prepared: the comparison.
         workspace: where all of it goes.
         engine: where tasks are proved and the isolation is probed.
+        repeats: how often each task's proof is repeated.
         build: builds images; is given the command-line agents whose images are needed.
         tell: is told each step.
 
@@ -234,7 +233,7 @@ def seal_comparison(
     path = draft_path(draft.study_id, workspace)
     write_atomic(path, (json.dumps(draft.model_dump(mode="json"), indent=2) + "\n").encode())
     tell(f"draft: {path}")
-    freeze_draft(path, sealed, workspace=workspace, engine=engine, repeats=PROOF_REPEATS, tell=tell)
+    freeze_draft(path, sealed, workspace=workspace, engine=engine, repeats=repeats, tell=tell)
     return sealed
 
 

@@ -41,6 +41,7 @@ def arm_sources(values: Sequence[str], workspace: Workspace, faults: Faults) -> 
         faults: takes what cannot be used.
     """
     found: dict[str, ArmSource] = {}
+    before = len(faults.found)
     for value in values:
         if value == NEUTRAL:
             continue
@@ -54,7 +55,7 @@ def arm_sources(values: Sequence[str], workspace: Workspace, faults: Faults) -> 
                     remedy="leave one out, or give it another id: --arm ID=PATH",
                 )
             found[source.id] = source
-    if not found and not faults.found:
+    if not found and len(faults.found) == before:
         faults.found.append(
             UsageError(
                 "There is nothing to compare with the control.",
