@@ -14,7 +14,7 @@ from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess
 from tests.builders_freeze import a_draft, a_probe, judge, public_tests, workspace_of
 from tests.builders_manifest import write
-from tests.model_server import ModelServer, Recorded, Scripted, calls, refuses, submits
+from tests.model_server import ModelServer, Recorded, Scripted, calls, never, refuses, submits
 
 MODEL = "m-1"
 SKILL = "my-skill"
@@ -57,8 +57,12 @@ class WorkingServer(ModelServer):
         super().__init__([])
         self.sick = False
         """Whether it knows no key."""
+        self.silent = False
+        """Whether its replies never come."""
 
     def _reply_to(self, request: Recorded) -> Scripted:
+        if self.silent:
+            return never()
         if self.sick:
             return refuses(401)
         begins = not any(message["role"] == "tool" for message in request.json["messages"])

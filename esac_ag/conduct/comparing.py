@@ -228,7 +228,7 @@ def seal_comparison(
             frozen = freeze_arm(source.path, source.id, workspace=workspace)
             tell(f"arm {source.id}: {'copied to' if frozen.copied else 'the same as in'} {frozen.folder}")
     if prepared.missing_images:
-        tell(f"not built yet: {', '.join(prepared.missing_images)}; this takes some minutes")
+        tell(f"not built yet, so built now: {', '.join(prepared.missing_images)}")
         build(() if prepared.agent.image_of is None else (prepared.agent.image_of.file.name,))
     path = draft_path(draft.study_id, workspace)
     write_atomic(path, (json.dumps(draft.model_dump(mode="json"), indent=2) + "\n").encode())

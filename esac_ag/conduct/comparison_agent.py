@@ -100,7 +100,7 @@ def acting_agent(
     settings: dict[str, JsonValue] = {} if known is None else {"agent": name}
     if address is not None:
         settings["base_url"] = address
-    if api_key_env is not None:
+    if api_key_env:
         settings["api_key_env"] = api_key_env
     kind = AgentKind.CHAT if known is None else AgentKind.COMMAND
     return ActingAgent(

@@ -26,6 +26,8 @@ from tests.builders_compare import (
     a_skill,
     an_engine,
 )
+from tests.builders_manifest import write
+
 
 ONE_TASK = ("--tasks", "task-1", "-k", "1", "--repeats", "1", "--study-id", "compared")
 
@@ -111,9 +113,10 @@ def test_a_dry_run_seals_and_estimates_and_asks_no_model(place: Place, tmp_path:
 
 
 def test_the_estimate_rests_on_earlier_runs_of_the_same_agent_and_model(place: Place, tmp_path: Path) -> None:
-    """Time and cost of each run are their means; another model has none."""
+    """Time and cost are their means; another model has none, and a damaged study is passed over."""
     prices = ("--prices", str(a_price_table(tmp_path)))
     place.run("-y", "-q", *prices)
+    write(place.workspace.results / "damaged" / "ledger.jsonl", "{")
     found = told(place.run("--dry-run", "--json", *prices, "--study-id", "second", "-k", "2"))["forecast"]
     assert found["earlier"]["studies"] == ["compared"]
     assert found["expected"]["cost"] == pytest.approx(4 * found["earlier"]["run_cost"])
