@@ -28,7 +28,6 @@ from tests.builders_compare import (
 )
 from tests.builders_manifest import write
 
-
 ONE_TASK = ("--tasks", "task-1", "-k", "1", "--repeats", "1", "--study-id", "compared")
 
 
