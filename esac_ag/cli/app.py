@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from esac_ag.cli.arm_commands import arm_app
+from esac_ag.cli.compare_command import compare
 from esac_ag.cli.doctor_command import doctor
 from esac_ag.cli.export_command import export_app
 from esac_ag.cli.images_commands import app as images_app
@@ -42,6 +43,7 @@ app.add_typer(arm_app, name="arm")
 app.add_typer(images_app, name="images")
 app.add_typer(suite_app, name="suite")
 app.add_typer(export_app, name="export")
+app.command()(compare)
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)

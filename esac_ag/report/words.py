@@ -31,6 +31,11 @@ def notices(manifest: Manifest, counts: tuple[ArmCounts, ...]) -> tuple[str, ...
             "Calibration: these runs serve to repair the harness and the graders, and are excluded "
             "from results."
         )
+    if manifest.phase is Phase.SHADOW and len(manifest.tasks) < FEW_TASKS:
+        found.append(
+            f"A look at {plural(len(manifest.tasks), 'task')}, fewer than the {FEW_TASKS} of a scored pilot: "
+            "it describes what happened on them, and supports no general claim."
+        )
     without = sum(item.planned - item.graded for item in counts)
     if without:
         planned = sum(item.planned for item in counts)
