@@ -72,7 +72,7 @@ class ScratchMount(Record):
 
 
 class SandboxSpec(Record):
-    """Everything that makes a container. Hardening is not an option: see `sandbox/docker.py`."""
+    """Everything that makes a container. Hardening is not an option: see `sandbox/options.py`."""
 
     image: str
     """Reference or engine id."""
