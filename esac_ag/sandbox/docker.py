@@ -13,7 +13,7 @@ from functools import partial
 from http import HTTPStatus
 
 from esac_ag.clock import opaque_id
-from esac_ag.errors import HarnessError
+from esac_ag.errors import HarnessError, SandboxLost
 from esac_ag.owner import is_of_another
 from esac_ag.sandbox.container import DockerSandbox
 from esac_ag.sandbox.contract import Sandbox, SandboxSpec
@@ -23,8 +23,11 @@ from esac_ag.sandbox.docker_images import ImageStore
 from esac_ag.sandbox.facts import owner_in
 from esac_ag.sandbox.model_socket import require_only_a_socket
 from esac_ag.sandbox.options import LABEL_OWNER, LABEL_STUDY, LABEL_WORKSPACE, container_request
+from esac_ag.sandbox.peer_network import PeerNetworks, network_name, network_request, refusal_of
 
 __all__ = ["DockerEngine", "ImageStore", "connect", "translated"]
+
+_TAKEN = {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN}
 
 
 class DockerEngine:
@@ -43,6 +46,7 @@ class DockerEngine:
         self._seccomp = seccomp
         self._known_client = client
         self._lock = threading.Lock()
+        self._peers = PeerNetworks()
 
     @property
     def _client(self) -> APIClient:
@@ -59,15 +63,35 @@ class DockerEngine:
         # The name is ours, so that an interrupt during the call leaves nothing that we cannot find.
         name = f"esac-ag-{opaque_id()}"
         sandbox = DockerSandbox(Calls(self._client), spec, name)
+        with self._peers.joined(spec):
+            try:
+                sandbox.make(container_request(spec, self._workspace, name, self._seccomp))
+                yield sandbox
+            except BaseException:
+                # The first error is the one that counts; what could not be removed is left to `clean`.
+                with suppress(HarnessError):
+                    sandbox.remove()
+                raise
+            sandbox.remove()
+
+    @contextmanager
+    def network(self, *, study: str, attempt: str) -> Iterator[str]:
+        """A network of one attempt's own, by its name; leaving the block removes it."""
+        name, calls = network_name(), Calls(self._client)
         try:
-            sandbox.make(container_request(spec, self._workspace, name, self._seccomp))
-            yield sandbox
+            try:
+                calls.make_network(
+                    name, network_request(workspace=self._workspace, study=study, attempt=attempt)
+                )
+            except SandboxLost as error:
+                raise refusal_of(error) from error
+            with self._peers.opened(name):
+                yield name
         except BaseException:
-            # The first error is the one that counts; what could not be removed is left to `clean`.
             with suppress(HarnessError):
-                sandbox.remove()
+                calls.remove_network(name)
             raise
-        sandbox.remove()
+        calls.remove_network(name)
 
     def image_digest(self, reference: str) -> str:
         """`sha256:` content digest of an image."""
@@ -82,11 +106,11 @@ class DockerEngine:
         return f"docker {ImageStore(self._client).engine().version}"
 
     def studies(self, workspace: str) -> tuple[str, ...]:
-        """Studies of a workspace that still have containers or volumes, in order."""
+        """Studies of a workspace that still have containers, volumes or networks, in order."""
         return tuple(sorted({labels.get(LABEL_STUDY, "") for _, _, labels in self._found(workspace, None)}))
 
     def leftovers(self, workspace: str, study: str | None = None) -> Iterator[str]:
-        """Descriptions of containers and volumes that this workspace made and that still exist."""
+        """Descriptions of what this workspace made and that still exists."""
         for _, description, _ in self._found(workspace, study):
             yield description
 
@@ -100,8 +124,8 @@ class DockerEngine:
                 try:
                     remove()
                 except APIError as error:
-                    # Somebody else was faster, or a container that is kept holds the volume.
-                    if error.status_code not in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
+                    # Somebody else was faster, or a container that is kept holds the volume or the network.
+                    if error.status_code not in _TAKEN:
                         raise
                 else:
                     removed.append(description)
@@ -110,7 +134,7 @@ class DockerEngine:
     def _found(
         self, workspace: str, study: str | None
     ) -> Iterator[tuple[Callable[[], object], str, dict[str, str]]]:
-        """Containers, then the volumes that are left without them: how to remove each, and what it is."""
+        """Containers, then the volumes and networks that are left: how to remove each, and what it is."""
         client = self._client
         label = f"{LABEL_WORKSPACE}={workspace}"
         wanted = {"label": [label] if study is None else [label, f"{LABEL_STUDY}={study}"]}
@@ -126,6 +150,15 @@ class DockerEngine:
             remove = partial(client.remove_volume, found["Name"], force=True)
             labels = found["Labels"] or {}
             yield remove, f"volume {found['Name'][:12]} ({owner_in(labels)})", labels
+        with translated("list networks"):
+            networks = client.networks(filters=wanted)
+        for found in networks:
+            labels = found["Labels"] or {}
+            yield (
+                partial(client.remove_network, found["Id"]),
+                f"network {found['Id'][:12]} ({owner_in(labels)})",
+                labels,
+            )
 
     def close(self) -> None:
         """Close the connections."""

@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from esac_ag.clock import now
+from esac_ag.clock import now, sleep_s
+from esac_ag.errors import SandboxLost
 from esac_ag.sandbox.docker_client import APIClient, APIError, NotFound, translated
 from esac_ag.sandbox.facts import ContainerState, container_state
 from esac_ag.sandbox.options import LABEL_SANDBOX
@@ -20,6 +21,8 @@ from esac_ag.sandbox.streams import DuplexStream, OutputStream
 
 _CHUNK_BYTES = 256 * 1024
 _EVENT_LAG_S = 0.1
+_NETWORK_REMOVALS = 20
+_NETWORK_PAUSE_S = 0.02
 
 
 class Calls:
@@ -137,6 +140,32 @@ class Calls:
             for volume in left:
                 self._client.remove_volume(volume["Name"], force=True)
             return not left
+
+    def make_network(self, name: str, request: dict[str, JsonValue]) -> None:
+        """Create a network."""
+        with translated("make a network", where=name):
+            self._client.create_network(name, **request)
+
+    def remove_network(self, name: str) -> None:
+        """Remove a network, whose containers are gone, and confirm that it is gone; idempotent.
+
+        Raises:
+            SandboxLost: it is still there.
+        """
+        with translated("remove a network", where=name):
+            for attempt in range(_NETWORK_REMOVALS):
+                sleep_s(attempt * _NETWORK_PAUSE_S)
+                try:
+                    self._client.remove_network(name)
+                except NotFound:
+                    return
+                except APIError as error:
+                    # The engine may not yet have let go of a container that ended.
+                    if error.status_code not in {HTTPStatus.FORBIDDEN, HTTPStatus.INTERNAL_SERVER_ERROR}:
+                        raise
+        raise SandboxLost(
+            "A network could not be removed.", where=name, found="it is still there", remedy="esac-ag clean"
+        )
 
     def _is_there(self, container: str) -> bool:
         """Remove a container, and ask whether it is there still: another may be removing it."""
