@@ -66,6 +66,7 @@ class Connection:
         """Bytes passed on that the other side was not told of."""
         self._up_is_over = False
         self._down_is_over = False
+        self._down_is_told = False
 
     def take(self, kind: bytes, rest: bytes) -> None:
         """What the other side says of this connection.
@@ -109,7 +110,9 @@ class Connection:
         if self._taken >= WINDOW_BYTES // 2:
             self._say(b"took", self._number, b"%d" % self._taken)
             self._taken = 0
-        if self._down_is_over and not self._down:
+        if self._down_is_over and not self._down and not self._down_is_told:
+            # Once only: a client that has said all is no longer connected then, and not all of it is read.
+            self._down_is_told = True
             self.client.shutdown(socket.SHUT_WR)
 
     def _advance_up(self) -> None:
