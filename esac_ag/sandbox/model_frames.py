@@ -91,6 +91,8 @@ class FrameServer:
             for connection in self._connections.values():
                 connection.close()
             self._selector.close()
+            if not self._stops and self._failure is None:
+                self._failure = self._failed("an error of the harness, told on standard error")
             # Whoever asks finds the failure.
             self._answered.set()
 
