@@ -22,7 +22,7 @@ from esac_ag.gateway.calls import LaneSummary
 from esac_ag.gateway.server import Lane
 from esac_ag.manifest.agent_file import AgentFile
 from esac_ag.sandbox.contract import CommandResult, Sandbox, TreeLimits
-from esac_ag.sandbox.model_path import ModelPath, relayed
+from esac_ag.sandbox.model_way import ModelWay
 from esac_ag.transcript import Entry, EntryKind
 
 MIB = 1024 * 1024
@@ -36,7 +36,7 @@ class CommandRun:
     file: AgentFile
     preset: Preset
     prepared: Preparation
-    path: ModelPath
+    way: ModelWay
     lane: Lane
     records: Path
     """Where the gateway writes down the calls."""
@@ -81,7 +81,7 @@ class CommandRun:
 
     def _run(self, sandbox: Sandbox, assignment: Assignment, recorder: Recorder) -> CommandResult:
         environment = tuple(self.prepared.environment.items())
-        with relayed(sandbox, self.path, assignment.deadline):
+        with self.way.relayed(sandbox, assignment.deadline):
             ended = sandbox.execute(
                 self.prepared.argv,
                 deadline=assignment.deadline,

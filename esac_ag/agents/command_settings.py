@@ -14,6 +14,7 @@ from esac_ag.gateway.protocols import KeyHeader, Protocol
 from esac_ag.manifest.agent_file import WireProtocol
 from esac_ag.manifest.plan import AgentKind, AgentPlan, Limits, Model, Prices
 from esac_ag.record import Identifier, Record, VariableName
+from esac_ag.sandbox.model_way import ModelWayKind
 
 PROTOCOLS = {
     WireProtocol.MESSAGES: Protocol.MESSAGES,
@@ -50,6 +51,8 @@ class CommandSettings(Record):
     """How often the gateway sends one call at most when the service fails in a way that may pass."""
     max_wait_s: Annotated[float, Field(gt=0, le=600)] = MOST_WAIT_S
     """Cap on all waiting between the sends of one call."""
+    model_way: Annotated[ModelWayKind, Field(strict=False)] = ModelWayKind.SOCKET
+    """How the container reaches the gateway."""
 
     @field_validator("base_url")
     @classmethod

@@ -14,7 +14,7 @@ from esac_ag.attempt import Cell, Costs, LimitKind, Outcome
 from esac_ag.clock import Deadline, Seeds
 from esac_ag.manifest.plan import Limits
 from esac_ag.record import Record
-from esac_ag.sandbox.contract import Engine, OutputSink, Sandbox
+from esac_ag.sandbox.contract import Engine, OutputSink, Sandbox, SandboxSpec
 from esac_ag.transcript import Entry
 from esac_ag.tree import FileTree
 
@@ -88,6 +88,11 @@ class AgentEnd(Record):
     """What reached the model of the arm's bundle, and of other arms' (`loaded-instructions.json`)."""
 
 
+def unchanged(spec: SandboxSpec) -> SandboxSpec:
+    """The same: the default of agents that reach nothing from inside their container."""
+    return spec
+
+
 @dataclass(frozen=True, slots=True)
 class Commission:
     """What an agent is told of an attempt before its container is made."""
@@ -100,6 +105,10 @@ class Commission:
     """Where it leaves what it keeps beyond the files of every attempt."""
     redactor: Redactor
     engine: Engine
+    image: str
+    """The engine's id of the agent image."""
+    deadline: Deadline
+    """For all that has to be made before the container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +118,8 @@ class Attendance:
     equipment: Equipment
     act: Callable[[Sandbox, Assignment], AgentEnd]
     """As `Agent.act`."""
-    model_socket: str | None = None
-    """For `SandboxSpec.model_socket`, when the agent asks its model from inside the container."""
+    placed: Callable[[SandboxSpec], SandboxSpec] = unchanged
+    """The spec of a container from which the agent reaches what it needs."""
 
 
 class Agent(Protocol):

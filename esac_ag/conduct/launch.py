@@ -19,6 +19,7 @@ from esac_ag.agents.contract import (
 from esac_ag.archive import shown
 from esac_ag.artifacts import AttemptFolder
 from esac_ag.attempt import Cell, LimitKind, Outcome, Submission
+from esac_ag.clock import Deadline
 from esac_ag.conduct.context import StudyContext, cell_seeds
 from esac_ag.conduct.launch_records import archived, assigned, ended_by, written
 from esac_ag.conduct.work import Launched
@@ -50,7 +51,6 @@ def agent_spec(
     attempt: str,
     role: Role,
     environment: tuple[tuple[str, str], ...],
-    model_socket: str | None = None,
 ) -> SandboxSpec:
     """The container of an agent; the isolation probe's is made by the same function."""
     return SandboxSpec(
@@ -72,7 +72,6 @@ def agent_spec(
                 owner_uid=AGENT_UID,
             ),
         ),
-        model_socket=model_socket,
         scratch=(ScratchMount(path="/tmp", size_bytes=limits.tmp_mib * MIB, max_files=limits.files),),  # noqa: S108
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
@@ -128,6 +127,8 @@ def _act(
         folder=folder,
         redactor=study.redactor,
         engine=study.engine,
+        image=study.agent_image,
+        deadline=Deadline.after_s(study.manifest.limits.wall_clock_s),
     )
     with study.agent.attend(commission) as attendance:
         return _attended(study, task, cell, attempt_id, bundles, folder, started_s, attendance)
@@ -151,9 +152,8 @@ def _attended(
         attempt=attempt_id,
         role=Role.AGENT,
         environment=equipment.environment,
-        model_socket=attendance.model_socket,
     )
-    with study.stop.sandbox(study.engine, spec) as sandbox:
+    with study.stop.sandbox(study.engine, attendance.placed(spec)) as sandbox:
         sandbox.start()
         sandbox.put(_contents(task.snapshot, equipment), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID, mode=0o755)
         with assigned(
