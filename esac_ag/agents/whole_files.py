@@ -84,7 +84,7 @@ class WholeFiles(Generic[Key]):
                 if beside or len(whole) >= DISTINCT_LINE:
                     self._see(key, place, cut=cut)
                 if beside:
-                    self._see(key, place - 1, cut=False)
+                    self._missing[key].discard(place - 1)
         return found
 
     def _see(self, key: Key, place: int, *, cut: bool) -> None:
