@@ -62,7 +62,9 @@ def texts_of(value: JsonValue, nested: int = 0) -> Iterator[str]:
             for item in value:
                 yield from texts_of(item, nested)
         case dict():
-            for item in value.values():
+            for key, item in value.items():
+                if nested:  # a tool's own answer; the protocols' keys are theirs
+                    yield key
                 yield from texts_of(item, nested)
         case _:
             return
