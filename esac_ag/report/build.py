@@ -10,7 +10,8 @@ from esac_ag.report.costs import arm_costs
 from esac_ag.report.counts import arm_counts, critical_count, critical_runs
 from esac_ag.report.escaping import visible
 from esac_ag.report.inputs import ReportInputs, SpoiledAttempt, refuse_contradictions
-from esac_ag.report.manipulation import ManipulationCheck, RunProof, manipulation_check
+from esac_ag.report.manipulation import RunProof, manipulation_check
+from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.report.runs import Facts
 from esac_ag.report.view import (
     AttemptRow,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from esac_ag.manifest.plan import AgentKind
 from esac_ag.report.escaping import markdown as safe
-from esac_ag.report.manipulation import (
+from esac_ag.report.manipulation_view import (
     CLAUSE_WORDS,
     CheckState,
     Clause,

@@ -14,13 +14,8 @@ from esac_ag.errors import InputRefused
 from esac_ag.manifest.plan import AgentKind, Arm, ArmKind, Comparison, Install, Manifest
 from esac_ag.report.build import build_view
 from esac_ag.report.machine import render_csv, render_json
-from esac_ag.report.manipulation import (
-    CheckState,
-    ClauseKind,
-    ManipulationCheck,
-    RunProof,
-    manipulation_check,
-)
+from esac_ag.report.manipulation import RunProof, manipulation_check
+from esac_ag.report.manipulation_view import CheckState, ClauseKind, ManipulationCheck
 from esac_ag.report.markdown import render_markdown
 from esac_ag.statistics.estimates import estimate
 from tests.builders_report import a_manifest, a_study, varied_score
