@@ -173,4 +173,6 @@ def loaded_by(
         present=present,
         others={other.arm_id: other.files for other in assignment.bundles if other.arm_id != arm},
         requests=requests,
+        known=(assignment.request,),
+        agent="chat",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from esac_ag.report.escaping import markdown as safe
+from esac_ag.report.manipulation_text import manipulation_section
 from esac_ag.report.markdown_results import (
     comparison_sections,
     dimension_section,
@@ -31,6 +32,7 @@ def render_markdown(view: ReportView) -> str:
         *summary_table(view),
         "",
         *_counts(view),
+        *manipulation_section(view.manipulation, tuple(item.arm for item in view.counts)),
         *comparison_sections(view),
         *run_section(view),
         *dimension_section(view),

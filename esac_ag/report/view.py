@@ -9,6 +9,7 @@ from esac_ag.attempt import Costs, LimitKind, Outcome
 from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.manifest.plan import AgentKind, Image, IntervalMethod, Model, Phase
 from esac_ag.record import Record, Sha256
+from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.statistics.aggregate import RunSummary
 from esac_ag.statistics.estimates import MaybeEstimate
 from esac_ag.statistics.pairs import PairedComparison, TaskPair
@@ -277,6 +278,8 @@ class ReportView(Record):
     """The result in one sentence or two."""
     header: Header
     method: Method
+    manipulation: ManipulationCheck
+    """Whether the arms were loaded, and nothing of them elsewhere."""
     counts: tuple[ArmCounts, ...]
     scores: tuple[ArmScores, ...]
     comparisons: tuple[ArmComparison, ...]
