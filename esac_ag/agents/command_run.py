@@ -10,7 +10,7 @@ from esac_ag.agents.command_ending import weighed
 from esac_ag.agents.command_log import ReadLog, read
 from esac_ag.agents.contract import AGENT_HOME, AGENT_WORKSPACE, AgentEnd, Assignment
 from esac_ag.agents.endings import Ending
-from esac_ag.agents.loaded import LoadedInstructions, loaded_instructions
+from esac_ag.agents.loaded import LoadedInstructions, known_texts, loaded_instructions
 from esac_ag.agents.presence import present_files
 from esac_ag.agents.presets.contract import Preparation, Preset
 from esac_ag.agents.recorder import Recorder
@@ -149,6 +149,8 @@ class CommandRun:
             present=present,
             others={other.arm_id: other.files for other in assignment.bundles if other.arm_id != arm},
             requests=seen_requests(self.records, summary.calls),
+            known=known_texts(assignment.request, assignment.snapshot),
+            agent=self.file.preset or self.file.name,
         )
 
 

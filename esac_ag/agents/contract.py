@@ -46,6 +46,9 @@ class Equipment:
     environment: tuple[tuple[str, str], ...] = ()
 
 
+NO_FILES = FileTree()
+
+
 def never() -> bool:
     """No: the default where nobody can cancel."""
     return False
@@ -73,6 +76,8 @@ class Assignment:
     """The bundles of all arms, so that the record can tell whether a request held one of another arm."""
     cancelled: Callable[[], bool] = never
     """Whether a person stopped the study; asked between steps and while waiting for a model."""
+    snapshot: FileTree = NO_FILES
+    """What lies in the workspace for every arm; its words are no trace of any."""
 
 
 class AgentEnd(Record):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import NamedTuple
 
 from esac_ag import clock
 from esac_ag.agents.contract import (
@@ -164,6 +165,7 @@ def _attended(
             bundles,
             folder,
             started_s,
+            task.snapshot,
         ) as assignment:
             end = attendance.act(sandbox, assignment)
         if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
@@ -171,7 +173,7 @@ def _attended(
         exported = _export(sandbox, limits, equipment)
         if exported is None:
             return _lost(end, out_of_memory=sandbox.out_of_memory()), None
-    return end, exported
+    return _with_bundle_at_end(end, exported.bundle), exported.workspace
 
 
 def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
@@ -183,7 +185,15 @@ def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
     return reduce(FileTree.merged, parts, folders)
 
 
-def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedTree | None:
+class _Exported(NamedTuple):
+    """What a container held at its end."""
+
+    workspace: ExportedTree
+    bundle: dict[bytes, bool | None]
+    """Whether the arm's files were still what was put there, by path below HOME; null when not known."""
+
+
+def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> _Exported | None:
     """The workspace of a frozen container; none when the agent's doing ended it, and memory with it.
 
     HOME is looked at apart, and for the arm's files only: what fills it must not use up the caps of the work,
@@ -195,26 +205,49 @@ def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedT
         workspace = sandbox.get(AGENT_WORKSPACE, caps)
         if not workspace.tree and not sandbox.get(AGENT_ROOT, caps).tree:
             return None
-        if not _placed(equipment):
-            return workspace
-        edited = _edits_of_home(sandbox.get(AGENT_HOME, caps), equipment)
+        placed = _placed(equipment)
+        unchanged = _unchanged(sandbox.get(AGENT_HOME, caps), placed) if placed else {}
     except SandboxLost:
         if sandbox.out_of_memory():
             return None
         raise
-    return ExportedTree(workspace.tree, (*workspace.findings, *edited), workspace.capped)
+    findings = (*workspace.findings, *_findings(unchanged))
+    tree = ExportedTree(workspace.tree, findings, workspace.capped)
+    return _Exported(tree, unchanged)
 
 
-def _edits_of_home(home: ExportedTree, equipment: Equipment) -> list[str]:
+def _unchanged(home: ExportedTree, placed: dict[bytes, RegularFile]) -> dict[bytes, bool | None]:
+    """Whether each file of the bundle is what was put there, by path below HOME; null when not known."""
+    return {
+        path: None if path not in home.tree and home.capped else home.tree.get(path) == node
+        for path, node in placed.items()
+    }
+
+
+def _findings(unchanged: dict[bytes, bool | None]) -> list[str]:
     """A finding for every file of the bundle that is not what was put there: the record shows edits."""
-    findings = []
-    for path, node in _placed(equipment).items():
-        now = home.tree.get(path)
-        if now is None and home.capped:
-            findings.append(f"`home/{shown(path)}` of the arm's bundle could not be read: HOME is too large.")
-        elif now != node:
-            findings.append(f"`home/{shown(path)}` of the arm's bundle was changed or removed by the agent.")
-    return findings
+    told = {
+        None: "could not be read: HOME is too large.",
+        False: "was changed or removed by the agent.",
+    }
+    return [
+        f"`home/{shown(path)}` of the arm's bundle {told[kept]}"
+        for path, kept in unchanged.items()
+        if kept is not True
+    ]
+
+
+def _with_bundle_at_end(end: AgentEnd, unchanged: dict[bytes, bool | None]) -> AgentEnd:
+    """The end with what became of the bundle, by the places that the record tells."""
+    if end.loaded is None:
+        return end
+    home = f"{AGENT_HOME}/"
+    by_place = {home + path.decode("utf-8", "surrogateescape"): kept for path, kept in unchanged.items()}
+    by_path = {
+        file.path: None if file.placed_at is None else by_place.get(file.placed_at)
+        for file in end.loaded.files
+    }
+    return end.model_copy(update={"loaded": end.loaded.at_end(by_path)})
 
 
 def _placed(equipment: Equipment) -> dict[bytes, RegularFile]:

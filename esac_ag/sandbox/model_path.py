@@ -37,7 +37,7 @@ from esac_ag.sandbox.model_socket import (
 
 RELAY_PORT: Final = 21417
 """On the container's loopback: below the ports that systems hand out, and none that servers use by habit."""
-NETWORK_REMEDY: Final = 'set "model_path": "network" in the settings of the agent'
+NETWORK_REMEDY: Final = 'set "model_way": "network" in the settings of the agent'
 """For where no socket can be mounted."""
 _ANSWER_BYTES = 1000
 

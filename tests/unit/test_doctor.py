@@ -171,7 +171,7 @@ def test_where_a_socket_cannot_be_mounted_the_other_way_to_a_model_is_named() ->
     programs: dict[tuple[str, ...], Program] = {RELAY_PROGRAM: elsewhere}
     check = prove_model_socket(InMemoryEngine(programs), "any:1")
     assert (check.status, check.found) == (Status.WARNING, "unreachable: No such file or directory")
-    assert '"model_path": "network"' in check.remedy
+    assert '"model_way": "network"' in check.remedy
 
 
 def test_a_socket_that_was_reached_from_inside_is_ok() -> None:
