@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from esac_ag.agents.loaded import LoadedInstructions
@@ -46,9 +46,6 @@ class Equipment:
     environment: tuple[tuple[str, str], ...] = ()
 
 
-NO_FILES = FileTree()
-
-
 def never() -> bool:
     """No: the default where nobody can cancel."""
     return False
@@ -76,7 +73,7 @@ class Assignment:
     """The bundles of all arms, so that the record can tell whether a request held one of another arm."""
     cancelled: Callable[[], bool] = never
     """Whether a person stopped the study; asked between steps and while waiting for a model."""
-    snapshot: FileTree = NO_FILES
+    snapshot: FileTree = field(default_factory=FileTree)
     """What lies in the workspace for every arm; its words are no trace of any."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from esac_ag import clock
-from esac_ag.agents.contract import NO_FILES, AgentEnd, ArmBundle, Assignment
+from esac_ag.agents.contract import AgentEnd, ArmBundle, Assignment
 from esac_ag.artifacts import AttemptFolder, digests
 from esac_ag.attempt import AttemptRecord, Cell, Outcome, Submission, UsageRecord
 from esac_ag.canonical import canonical_json
@@ -41,7 +41,7 @@ def assigned(
     bundles: dict[str, ArmBundle | None],
     folder: AttemptFolder,
     started_s: float,
-    snapshot: FileTree = NO_FILES,
+    snapshot: FileTree | None = None,
 ) -> Iterator[Assignment]:
     """What an agent is given, with the files open that grow while it acts."""
     limits = site.manifest.limits
@@ -72,7 +72,7 @@ def assigned(
             elapsed_s=lambda: clock.monotonic_s() - started_s,
             bundles=tuple(bundle for bundle in bundles.values() if bundle is not None),
             cancelled=lambda: site.stop.wished,
-            snapshot=snapshot,
+            snapshot=snapshot or FileTree(),
         )
 
 
