@@ -88,7 +88,7 @@ exit 7
     "solution/repair.sh": "sed -i 's|return numbers.0.|return sum(numbers) / len(numbers)|' stats/core.py\n",
     "NOTES.md": "Notes.\n",
 }
-"""A bug of a package is to be repaired; pytest imports the submission. Much of the Dockerfile cannot be kept."""
+"""A bug is to be repaired; pytest imports the submission. Much of the Dockerfile cannot be kept."""
 
 PARTS: Mapping[str, str] = {
     "task.toml": SETTINGS.replace("NAME", "parts").replace("DESCRIPTION", "Sort words")
@@ -111,9 +111,11 @@ pathlib.Path("/logs/verifier/reward.json").write_text(json.dumps(rewards))
 """Two numbers in reward.json, and a home of root's as the working directory."""
 
 
-def a_harbor_task(folder: Path, files: Mapping[str, str] = GREETING, **changes: str | None) -> Path:
+def a_harbor_task(
+    folder: Path, files: Mapping[str, str] = GREETING, changes: Mapping[str, str | None] | None = None
+) -> Path:
     """A Harbor task on disk; `changes` replace files by path, or leave them out (None)."""
-    for path, text in {**files, **changes}.items():
+    for path, text in {**files, **(changes or {})}.items():
         if text is not None:
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -123,8 +123,10 @@ _TAKEN_IN = {
 
 def can_be_a_folder(path: str) -> bool:
     """Whether a folder of the subject's own can lie at an absolute path of the grader's container."""
+    if re.fullmatch(_FOLDER, path) is None:
+        return False
     first, *below = path.split("/")[1:]
-    if re.fullmatch(_FOLDER, path) is None or first in _TAKEN:
+    if first in _TAKEN:
         return False
     return first not in _TAKEN_IN or (
         bool(below) and below[0] not in _TAKEN_IN[first] and path != "/usr/local"
