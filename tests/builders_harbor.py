@@ -106,7 +106,10 @@ rewards = {"sorted": has("sorted.txt", "apple fig pear"), "count": has("count.tx
 assert os.environ["EXTRA"] == "one"
 pathlib.Path("/logs/verifier/reward.json").write_text(json.dumps(rewards))
 """,
-    "solution/solve.sh": "sort words.txt > sorted.txt\nwc -l < words.txt > count.txt\n",
+    "solution/solve.sh": (
+        "#!/usr/bin/env python3\nwords = sorted(open('words.txt').read().split())\n"
+        "open('sorted.txt', 'w').write(' '.join(words))\nopen('count.txt', 'w').write(str(len(words)))\n"
+    ),
 }
 """Two numbers in reward.json, and a home of root's as the working directory."""
 

@@ -30,12 +30,15 @@ from esac_ag.record import Record
 from esac_ag.rooms.harbor import HarborTask, harbor_folders, mount_of, read_harbor_task, task_id_of
 from esac_ag.rooms.harbor_image import Command
 from esac_ag.rooms.harbor_report import Fate, HarborImport, Item
+from esac_ag.rooms.harbor_settings import MAX_CHECK_S
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine
 from esac_ag.sandbox.images import agent_reference
 from esac_ag.tree import FileTree, RegularFile
 
 _REFERENCE = "oracle"
+_PLACING_S = 30.0
+"""Of the check, beside test.sh: to put files in their place and to read the reward."""
 
 
 class HarborImports(Record):
@@ -159,7 +162,7 @@ def _oracle(bench: Bench, task: HarborTask, snapshot: FileTree) -> tuple[bytes |
     if not task.solution:
         return None, "there is no solution/solve.sh", ()
     result, after = bench.run(
-        ("/bin/bash", f"{SOLUTION}/solve.sh"),
+        ("/bin/bash", "-c", f"chmod 755 {SOLUTION}/solve.sh && exec {SOLUTION}/solve.sh"),
         tree=snapshot,
         workdir=task.workdir,
         folder=task.workdir,
@@ -259,7 +262,7 @@ def _package(made: _Made) -> GraderPackage:
                 dimension=Dimension.BEHAVIOUR,
                 weight=1.0,
                 critical=CriticalFailure.MISSING_CENTRAL_REQUIREMENT,
-                timeout_s=made.task.settings.verifier_s,
+                timeout_s=min(made.task.settings.verifier_s + _PLACING_S, MAX_CHECK_S),
             ),
         ),
         references=references,

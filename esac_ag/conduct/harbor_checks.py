@@ -37,7 +37,7 @@ while IFS= read -r path; do chmod 755 "$path"; done < "$2/programs"
 [ "$1" = /agent/workspace ] || ln -s "$1" /agent/workspace
 """
 RUN = """
-cd "$1" && exec /bin/bash /tests/test.sh
+cd "$1" && chmod 755 /tests/test.sh && exec /tests/test.sh
 """
 
 

@@ -52,6 +52,7 @@ _NOT_KEPT = {
 }
 """Keys that nothing of ours does, with the reason."""
 _NETWORK = {"agent", "verifier", "environment"}
+_WITH_VARIABLES = ("environment", "verifier", "solution")
 _USED = {
     "schema_version",
     "task.name",
@@ -110,7 +111,7 @@ def read_settings(data: bytes, where: str) -> HarborSettings:
             found=system,
         )
     wanted_s = reader.seconds("verifier", "timeout_sec") or DEFAULT_VERIFIER_S
-    variables = {place: reader.variables(place) for place in ("environment", "verifier", "solution")}
+    variables = {place: reader.variables(place) for place in _WITH_VARIABLES}
     return HarborSettings(
         schema_version=version,
         name=reader.text("task", "name"),
@@ -122,6 +123,7 @@ def read_settings(data: bytes, where: str) -> HarborSettings:
         solution_environment=variables["solution"][0],
         items=(
             *_items(table),
+            *_default_network(table),
             *(item for _, items in variables.values() for item in items),
             _time_item(wanted_s),
         ),
@@ -151,7 +153,7 @@ def _items(table: Table) -> Iterator[Item]:
     """One item for each key that is there, but for the variables, which are read one by one."""
     for key, value in _keys(table):
         section, _, name = key.partition(".")
-        if key in _USED or name == "env":
+        if key in _USED or (name == "env" and section in _WITH_VARIABLES):
             continue
         if section == "metadata":
             yield Item(what=key, fate=Fate.NOT_KEPT, why=_NO_PLACE)
@@ -178,6 +180,13 @@ def _keys(table: Table) -> Iterator[tuple[str, Any]]:
             continue
         else:
             yield key, value
+
+
+def _default_network(table: Table) -> Iterator[Item]:
+    """An item for the network that a task has in Harbor without asking for it."""
+    environment = table.get("environment", {})
+    if not any(key in environment for key in ("network_mode", "allow_internet")):
+        yield _network("environment.network_mode (by default public)", "public")
 
 
 def _network(key: str, value: object) -> Item:

@@ -45,12 +45,21 @@ def test_a_task_is_read_with_its_name_directory_and_times(tmp_path: Path) -> Non
         ('[[steps]]\nname = "one"', "steps"),
         ("[environment.later]\nx = 1", "environment.later"),
         ("[surprise]\nx = 1", "surprise"),
+        ('[agent.env]\nX = "y"', "agent.env"),
     ],
 )
 def test_what_cannot_be_kept_is_told_by_its_key(tmp_path: Path, line: str, key: str) -> None:
     """Known keys and unknown ones, tables and values."""
     folder = a_harbor_task(tmp_path, changes={"task.toml": with_settings(line)})
     assert fates(folder)[key] is Fate.NOT_KEPT
+
+
+def test_a_network_that_nobody_asked_for_is_told_too(tmp_path: Path) -> None:
+    """Harbor's default is a public one; a task that wants none keeps it."""
+    for mode, fate in (("", Fate.NOT_KEPT), ('network_mode = "no-network"\n', Fate.KEPT)):
+        settings = with_settings("").replace('network_mode = "public"\n', mode)
+        told = fates(a_harbor_task(tmp_path, changes={"task.toml": settings}))
+        assert [found for what, found in told.items() if "network_mode" in what] == [fate]
 
 
 def test_variables_of_the_host_never_enter_and_values_are_never_told(tmp_path: Path) -> None:
