@@ -57,7 +57,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
         prices=_prices(inputs),
         incidents=_incidents(facts),
         attempts=_attempt_rows(facts),
-        limits_of_claim=limits_of_claim(inputs.manifest),
+        limits_of_claim=limits_of_claim(inputs.manifest, inputs.tasks),
     )
 
 
