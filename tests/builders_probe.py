@@ -101,6 +101,7 @@ def probed(
     *,
     private: tuple[str, ...] = (),
     limits: Limits = PROBE_LIMITS,
+    network: Network = Network.NONE,
 ) -> ProbeRecord:
     """Probe as `esac-ag probe` does."""
     images, image_ids = images_at_hand(workspace, engine)
@@ -111,7 +112,7 @@ def probed(
         images=images,
         image_ids=image_ids,
         limits=limits,
-        network=Network.NONE,
+        network=network,
         private_material=private,
         manifest_sha256=None,
     )
