@@ -22,62 +22,14 @@ Writes one JSON object to standard output:
 Standard library only; runs as the agent's user.
 """
 
-from __future__ import annotations
-
-import json
 import os
 import sys
 
-# With -I the script's own folder is not importable.
+# With -I the script's own folder is not importable; and the probe leaves nothing in it.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
-from probe_files import layers, mounts, paths, places, volumes
-from probe_gateway import gateway
-from probe_kernel import kernel, shared_objects
-from probe_network import host, names, neighbour, network, sockets
-from probe_processes import environment, processes
-from probe_search import Search
-from probe_users import other_users
-
-MOST_TOLD = 20
-ROUTES = (
-    # The first finds the control, which others send out.
-    ("paths", paths),
-    ("private-places", places),
-    ("layers", layers),
-    ("volumes", volumes),
-    ("mounts", mounts),
-    ("processes", processes),
-    ("environment", environment),
-    ("sockets", sockets),
-    ("network", network),
-    ("host", host),
-    ("neighbour", neighbour),
-    ("names", names),
-    ("shared-objects", shared_objects),
-    ("kernel", kernel),
-    ("gateway", gateway),
-    # Whoever becomes somebody else sees other things from then on.
-    ("other-users", other_users),
-)
-
-
-def main() -> int:
-    """Try every route and tell."""
-    with open(sys.argv[1], encoding="utf-8") as file:
-        plan = json.load(file)
-    search = Search(plan)
-    routes = []
-    for name, route in ROUTES:
-        if name == "gateway" and plan["gateway"] is None:
-            continue
-        tried, reached = route(search)
-        detail = "; ".join(item.encode("ascii", "backslashreplace").decode() for item in reached[:MOST_TOLD])
-        routes.append({"name": name, "tried": tried, "reached": bool(reached), "detail": detail})
-    print(json.dumps({"routes": routes, "control": search.control != b""}))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    from probe_routes import main
+
+    sys.exit(main(sys.argv[1]))

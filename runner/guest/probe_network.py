@@ -11,7 +11,7 @@ import os
 import socket
 import stat
 
-from probe_search import Found, Search, walk
+from probe_search import Found, Search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ LISTENS = "0A"
 TIMEOUT_S = 1.0
 MOST_BYTES = 1 << 16
 DNS_PORT = 53
+DEFAULT_SERVER = "127.0.0.1"
+"""Whom the C library asks when nobody is named."""
 QUERY = bytes.fromhex("abcd01000001000000000000") + b"\x05probe\x07invalid\x00" + bytes.fromhex("00010001")
 """A question for the address of `probe.invalid`, a name that nobody may own."""
 NAMES = (
@@ -43,12 +45,7 @@ def sockets(search: Search) -> Found:
     """Sockets of the engine, in files, without a file, and listening ones: behind each is somebody else."""
     reached = [path for path in ENGINE_SOCKETS if os.path.exists(path)]
     tried = len(ENGINE_SOCKETS)
-    for path, regular in walk("/"):
-        try:
-            if not regular and stat.S_ISSOCK(os.lstat(path).st_mode) and path not in reached:
-                reached.append(path)
-        except OSError:
-            continue
+    reached += [path for path, mode in search.tree if stat.S_ISSOCK(mode) and path not in reached]
     for line in _table("/proc/net/unix"):
         tried += 1
         if line[7:]:
@@ -155,7 +152,9 @@ def names(_search: Search) -> Found:
         reached.append(f"{name} is {found[0][4][0]}")
     with open("/etc/resolv.conf", encoding="utf-8", errors="replace") as file:
         fields = [line.split() for line in file.read().splitlines()]
-    servers = [field[1] for field in fields if len(field) > 1 and field[0] == "nameserver"]
+    servers = [field[1] for field in fields if len(field) > 1 and field[0] == "nameserver"] or [
+        DEFAULT_SERVER
+    ]
     for server in servers:
         family = socket.AF_INET6 if ":" in server else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as sock:

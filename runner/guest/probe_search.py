@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
+import subprocess
 from collections.abc import Iterator
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ PATTERN = re.compile(rb"esac-ag-canary-[0-9a-f]{32}")
 OVERLAP_BYTES = 64
 PIECE_BYTES = 1 << 20
 MOST_BYTES_OF_A_FILE = 64 << 20
-MOST_HASHED_BYTES = 16 << 20
+MOST_HASHED_BYTES = 4 << 20
 """Private files are small; the programs of an image are large, and hashing them takes its time."""
 
 Found = tuple[int, list[str]]
@@ -37,6 +37,10 @@ class Search:
         self.model_mount: str | None = plan["model_mount"]
         self.control = b""
         """The control, once it was found: what is sent out on the ways to listeners."""
+        self.commands: list[tuple[str, subprocess.Popen[bytes]]] = []
+        """Programs that might run as somebody else, under way."""
+        self.tree = tuple(_walked("/"))
+        """Every path and the mode of what is there."""
 
     def holds_canary(self, data: bytes) -> bool:
         """Whether a canary is among the bytes; notes the control as well."""
@@ -75,19 +79,17 @@ class Search:
         return found or (total <= MOST_HASHED_BYTES and digest.hexdigest() in self.private)
 
 
-def walk(top: str) -> Iterator[tuple[str, bool]]:
-    """Every path below `top` and whether it is a regular file; other file systems' kernels left out."""
+def _walked(top: str) -> Iterator[tuple[str, int]]:
+    """Every path below `top` and its mode; the kernel's own file systems are left out."""
     for folder, folders, files in os.walk(top, followlinks=False):
         if folder == "/":
             folders[:] = [name for name in folders if name not in ("proc", "sys")]
-        for name in folders:
-            yield os.path.join(folder, name), False
-        for name in files:
+        for name in (*folders, *files):
             path = os.path.join(folder, name)
             try:
-                yield path, stat.S_ISREG(os.lstat(path).st_mode)
+                yield path, os.lstat(path).st_mode
             except OSError:
-                yield path, False
+                yield path, 0
 
 
 def mount_lines() -> list[tuple[str, list[str], str, str]]:

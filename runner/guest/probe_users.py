@@ -8,7 +8,7 @@ import stat
 import subprocess
 from collections.abc import Callable
 
-from probe_search import Found, Search, names_in, walk
+from probe_search import Found, Search, names_in
 
 NAMESPACES = {
     "user": 0x10000000,
@@ -20,19 +20,36 @@ NAMESPACES = {
     "network": 0x40000000,
 }
 """Flags of `unshare`."""
+COMMANDS = ("su -c id", "sudo -n id")
+COMMAND_TIMEOUT_S = 10
 
 
-def other_users(_search: Search) -> Found:
+def begin_commands(search: Search) -> None:
+    """Start what takes its time: a refused `su` lets its caller wait for a second."""
+    for words in COMMANDS:
+        try:
+            command = subprocess.Popen(
+                words.split(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            continue
+        search.commands.append((words, command))
+
+
+def other_users(search: Search) -> Found:
     """Becoming somebody else, or gaining a right that this user has not."""
     tried, reached = 0, []
     for look in (_rights, _ids, _namespaces, _programs, _commands):
-        places, found = look()
+        places, found = look(search)
         tried += places
         reached += found
     return tried, reached
 
 
-def _rights() -> Found:
+def _rights(_search: Search) -> Found:
     with open("/proc/self/status", encoding="ascii", errors="replace") as file:
         facts = dict(line.split(":", 1) for line in file.read().splitlines() if ":" in line)
     sets = [name for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb") if name in facts]
@@ -44,7 +61,7 @@ def _rights() -> Found:
     return len(sets) + 1, reached
 
 
-def _ids() -> Found:
+def _ids(_search: Search) -> Found:
     attempts: dict[str, Callable[[], object]] = {
         "setuid(0)": lambda: os.setuid(0),
         "setgid(0)": lambda: os.setgid(0),
@@ -62,7 +79,7 @@ def _ids() -> Found:
     return len(attempts), reached
 
 
-def _namespaces() -> Found:
+def _namespaces(_search: Search) -> Found:
     """New ones, and those of the first process."""
     libc = ctypes.CDLL(None, use_errno=True)
     reached = [f"a {name} namespace" for name, flag in NAMESPACES.items() if libc.unshare(flag) == 0]
@@ -78,29 +95,21 @@ def _namespaces() -> Found:
     return len(NAMESPACES) + len(others), reached
 
 
-def _programs() -> Found:
-    tried, reached = 0, []
-    for path, regular in walk("/"):
-        tried += 1
-        try:
-            owned = regular and os.lstat(path).st_mode & (stat.S_ISUID | stat.S_ISGID)
-        except OSError:
-            continue
-        if owned:
-            reached.append(f"{path} runs as its owner")
-    return tried, reached
+def _programs(search: Search) -> Found:
+    owned = stat.S_ISUID | stat.S_ISGID
+    reached = [
+        f"{path} runs as its owner" for path, mode in search.tree if stat.S_ISREG(mode) and mode & owned
+    ]
+    return len(search.tree), reached
 
 
-def _commands() -> Found:
-    commands = (["su", "-c", "id"], ["sudo", "-n", "id"])
+def _commands(search: Search) -> Found:
     reached = []
-    for command in commands:
+    for words, command in search.commands:
         try:
-            done = subprocess.run(
-                command, capture_output=True, timeout=10, stdin=subprocess.DEVNULL, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        if done.returncode == 0:
-            reached.append(" ".join(command))
-    return len(commands), reached
+            if command.wait(COMMAND_TIMEOUT_S) == 0:
+                reached.append(words)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            command.wait()
+    return len(COMMANDS), reached
