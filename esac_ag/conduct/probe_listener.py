@@ -54,6 +54,9 @@ class Listener:
         self._udp = udp
         self._canary = canary.encode()
         self._heard: list[Arrival] = []
+        self._own = opaque_id().encode()
+        """How the controller's own words begin."""
+        self._knocks = 0
         self._stop, self._stopped = socket.socketpair()
         self._thread = threading.Thread(target=self._serve, name="probe-listener", daemon=True)
         self._thread.start()
@@ -70,14 +73,14 @@ class Listener:
         Raises:
             InfrastructureFailure: the listener does not hear even the controller.
         """
-        own = opaque_id().encode()
+        self._knocks += 1
         with suppress(OSError), socket.create_connection((LOOPBACK, self.port), PATIENCE_S) as tcp:
-            tcp.sendall(own + b" by TCP")
+            tcp.sendall(self._own + b" by TCP")
             tcp.recv(MOST_BYTES)
         with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-            udp.sendto(own + b" by UDP", (LOOPBACK, self.port))
+            udp.sendto(self._own + b" by UDP", (LOOPBACK, self.port))
         deadline = Deadline.after_s(PATIENCE_S)
-        while sum(arrival.said.startswith(own) for arrival in tuple(self._heard)) < 2:  # noqa: PLR2004
+        while sum(map(self._is_own, tuple(self._heard))) < 2 * self._knocks:
             if deadline.has_passed():
                 raise InfrastructureFailure(
                     "the isolation probe's listener does not hear what is sent to it",
@@ -87,7 +90,10 @@ class Listener:
                     remedy="let programs of this machine connect to its own loopback",
                 )
             sleep_s(_LOOK_S)
-        return tuple(arrival for arrival in tuple(self._heard) if not arrival.said.startswith(own))
+        return tuple(arrival for arrival in tuple(self._heard) if not self._is_own(arrival))
+
+    def _is_own(self, arrival: Arrival) -> bool:
+        return arrival.said.startswith(self._own)
 
     def _serve(self) -> None:
         """One after the other, so that who came before the controller's own knock was noted before it."""

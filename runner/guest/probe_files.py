@@ -9,6 +9,8 @@ import stat
 from probe_search import Found, Search, mount_lines, names_in
 
 PRIVATE_NAMES = re.compile(r"(^|/)(graders?|oracle\.md|checks\.py|grader\.json)(/|$)")
+FOREIGN = ("/usr/", "/etc/", "/opt/agents/")
+"""Where others chose the names; what is in the files is looked at there too."""
 PRIVATE_PLACES = (
     "/grade",
     "/esac",
@@ -42,7 +44,7 @@ def paths(search: Search) -> Found:
         regular = stat.S_ISREG(mode)
         if search.holds_canary(os.fsencode(path)) or (regular and search.file_holds_canary(path)):
             reached.append(path)
-        elif PRIVATE_NAMES.search(path) and not path.startswith(("/usr/", "/etc/", "/proc/")):
+        elif PRIVATE_NAMES.search(path) and not path.startswith(FOREIGN):
             reached.append(f"a private name: {path}")
     return tried, reached
 

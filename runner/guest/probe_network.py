@@ -34,10 +34,8 @@ QUERY = bytes.fromhex("abcd01000001000000000000") + b"\x05probe\x07invalid\x00" 
 NAMES = (
     "probe.invalid",
     "host.docker.internal",
-    "gateway.docker.internal",
     "host.containers.internal",
     "_gateway",
-    "metadata",
 )
 
 
