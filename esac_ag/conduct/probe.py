@@ -9,22 +9,16 @@ to be found. What arrived at listeners is told by the listeners, not by the prog
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
-from urllib.parse import urlsplit
-
-from pydantic import JsonValue
+from collections.abc import Sequence
+from contextlib import nullcontext
 
 from esac_ag import __version__, clock
 from esac_ag.agents.contract import AGENT_HOME, AGENT_ROOT, AGENT_UID
 from esac_ag.canonical import sha256_of, sha256_of_bytes
 from esac_ag.clock import Deadline
 from esac_ag.conduct.launch import agent_spec
-from esac_ag.conduct.probe_gateway import MODEL, GatewayTrial, a_gateway
-from esac_ag.conduct.probe_listener import LOOPBACK, Listener, addresses_of_this_machine, listening
-from esac_ag.conduct.probe_places import ABSTRACT, Neighbour, in_a_grader, in_a_neighbour, on_the_host
+from esac_ag.conduct.probe_listener import LOOPBACK
+from esac_ag.conduct.probe_scene import Scene, laid_out, plan_for
 from esac_ag.conduct.revision import runner_sha256
 from esac_ag.errors import SandboxLost
 from esac_ag.manifest.plan import Images, Limits, Network
@@ -32,30 +26,14 @@ from esac_ag.manifest.probe import ProbedImages, ProbeRecord, ProbeRoute, Route,
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine, Role, Sandbox, SandboxSpec, Termination
 from esac_ag.sandbox.model_path import relayed
-from esac_ag.sandbox.model_socket import MOUNT_POINT, SOCKET_PATH
 from esac_ag.tree import Directory, FileTree, RegularFile
 
 PROBE_TIMEOUT_S = 120.0
 PROBE_OUTPUT_BYTES = 1_000_000
-PREFIX = "esac-ag-canary-"
 GATEWAY_MARK = b"/gateway"
 """In every address that the probe asks a gateway to turn to."""
 PLAN_FILE = f"{AGENT_HOME}/plan.json"
-SHARED_MEMORY = "/dev/shm"  # noqa: S108  (inside the container)
 MOST_TOLD = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Scene:
-    """Everything that the canary lies behind while the probe looks."""
-
-    canary: str
-    key: str
-    control: str
-    host_files: tuple[str, ...]
-    listener: Listener
-    neighbour: Neighbour
-    gateway: GatewayTrial | None
 
 
 def probe(
@@ -88,7 +66,7 @@ def probe(
         InfrastructureFailure: a listener or the gateway of the probe cannot serve.
     """
     agent, grader = image_ids[images.agent.reference], image_ids[images.grader.reference]
-    with _scene(engine, workspace, study_id, agent, grader, limits, network) as scene:
+    with laid_out(engine, workspace, study_id, agent, grader, limits, network) as scene:
         spec = agent_spec(
             image=agent, limits=limits, study=study_id, attempt="probe", role=Role.PROBE, environment=()
         )
@@ -113,50 +91,11 @@ def probe(
     )
 
 
-def _canary() -> str:
-    return PREFIX + clock.opaque_id() + clock.opaque_id()
-
-
-@contextmanager
-def _scene(
-    engine: Engine,
-    workspace: Workspace,
-    study_id: str,
-    agent: str,
-    grader: str,
-    limits: Limits,
-    network: Network,
-) -> Iterator[_Scene]:
-    """Lay the canary everywhere; the containers are made at the same time."""
-    canary, key = _canary(), _canary()
-    with ExitStack() as stack:
-        host_files = stack.enter_context(on_the_host(canary, workspace))
-        listener = stack.enter_context(listening(canary))
-        gateway: AbstractContextManager[GatewayTrial | None] = (
-            nullcontext() if network is Network.NONE else a_gateway(key)
-        )
-        with ThreadPoolExecutor() as pool:
-            graders = pool.submit(stack.enter_context, in_a_grader(engine, canary, study_id, grader, limits))
-            neighbours = pool.submit(
-                stack.enter_context, in_a_neighbour(engine, canary, study_id, agent, limits, workspace)
-            )
-        graders.result()
-        yield _Scene(
-            canary=canary,
-            key=key,
-            control=_canary(),
-            host_files=host_files,
-            listener=listener,
-            neighbour=neighbours.result(),
-            gateway=stack.enter_context(gateway),
-        )
-
-
 def _look(
     engine: Engine,
     workspace: Workspace,
     spec: SandboxSpec,
-    scene: _Scene,
+    scene: Scene,
     private_material: tuple[str, ...],
 ) -> tuple[ProbeRoute, ...]:
     """What the program in the container says."""
@@ -172,7 +111,7 @@ def _look(
     contents = FileTree(
         {
             b"workspace": Directory(),
-            b"home/plan.json": RegularFile(json.dumps(_plan(spec, scene, private_material)).encode()),
+            b"home/plan.json": RegularFile(json.dumps(plan_for(spec, scene, private_material)).encode()),
             b"workspace/control.txt": RegularFile(scene.control.encode()),
         }
     )
@@ -181,42 +120,6 @@ def _look(
         sandbox.put(programs.merged(contents), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID, mode=0o755)
         with nullcontext() if path is None else relayed(sandbox, path, Deadline.after_s(PROBE_TIMEOUT_S)):
             return _answer(sandbox)
-
-
-def _plan(spec: SandboxSpec, scene: _Scene, private_material: tuple[str, ...]) -> dict[str, JsonValue]:
-    """What the program is told, as `runner/guest/probe.py` describes it: no canary, only digests."""
-    canaries: list[JsonValue] = [sha256_of_bytes(secret.encode()) for secret in (scene.canary, scene.key)]
-    volumes = [volume.path for volume in spec.volumes] + [mount.path for mount in spec.scratch]
-    return {
-        "canaries": canaries,
-        "control": sha256_of_bytes(scene.control.encode()),
-        "private": list(private_material),
-        "volumes": [*volumes, SHARED_MEMORY],
-        "model_mount": None if scene.gateway is None else MOUNT_POINT,
-        "host_files": list(scene.host_files),
-        "host": {"addresses": list(addresses_of_this_machine()), "port": scene.listener.port},
-        "neighbour": {
-            "addresses": [LOOPBACK, *scene.neighbour.addresses],
-            "port": scene.neighbour.port,
-            "abstract": ABSTRACT,
-        },
-        "gateway": None if scene.gateway is None else _gateway_plan(scene.gateway, scene),
-    }
-
-
-def _gateway_plan(gateway: GatewayTrial, scene: _Scene) -> dict[str, JsonValue]:
-    address = f"{LOOPBACK}:{scene.listener.port}"
-    return {
-        "socket": SOCKET_PATH,
-        "relay_port": urlsplit(gateway.path.base_url).port,
-        "tokens": {protocol.value: token for protocol, token in gateway.tokens.items()},
-        "paths": dict(gateway.paths),
-        "other": gateway.other,
-        "model": MODEL,
-        "url": f"http://{address}",
-        "address": address,
-        "files": list(scene.host_files),
-    }
 
 
 def _answer(sandbox: Sandbox) -> tuple[ProbeRoute, ...]:
@@ -247,7 +150,7 @@ def _answer(sandbox: Sandbox) -> tuple[ProbeRoute, ...]:
     return (*routes, control)
 
 
-def _arrivals(scene: _Scene) -> dict[Route, list[str]]:
+def _arrivals(scene: Scene) -> dict[Route, list[str]]:
     """What came out of the container, as those tell to whom it came.
 
     Raises:

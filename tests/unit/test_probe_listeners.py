@@ -14,9 +14,11 @@ import pytest
 from esac_ag.conduct.probe import probe
 from esac_ag.conduct.probe_gateway import a_gateway
 from esac_ag.conduct.probe_listener import addresses_of_this_machine, listening
+from esac_ag.conduct.probe_places import NEIGHBOUR_PROGRAM
 from esac_ag.errors import SandboxLost
 from esac_ag.manifest.plan import Image, Images, Limits, Network
 from esac_ag.manifest.probe import ProbeRecord
+from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program, ProgramExit
 from tests.builders_freeze import a_draft, a_probe, an_engine, workspace_of
 
@@ -92,11 +94,13 @@ def probed(folder: Path, act: Callable[[FakeProcess, dict[str, Any]], None], net
     return record_of(folder, program, network)
 
 
-def record_of(folder: Path, program: Program, network: Network) -> ProbeRecord:
+def record_of(
+    folder: Path, program: Program, network: Network, engine: InMemoryEngine | None = None
+) -> ProbeRecord:
     """The record of a probe program."""
     image = Image(reference="image:1", digest="sha256:" + "0" * 64)
     return probe(
-        an_engine(probe=program),
+        engine or an_engine(probe=program),
         workspace_of(a_draft(folder)),
         study_id="study-1",
         images=Images(agent=image, grader=image),
@@ -176,3 +180,57 @@ def test_an_answer_of_unknown_routes_is_no_answer(tmp_path: Path) -> None:
 
     with pytest.raises(SandboxLost, match="gave no answer"):
         record_of(tmp_path, program, Network.NONE)
+
+
+def with_a_neighbour(answer: str) -> InMemoryEngine:
+    """An engine whose neighbour answers so."""
+
+    def neighbour(process: FakeProcess) -> ProgramExit:
+        process.write("ready 1 \n")
+        while process.read_line():
+            process.write(answer + "\n")
+        return 0
+
+    return InMemoryEngine(
+        {
+            NEIGHBOUR_PROGRAM: neighbour,
+            ("python3", "-I", "/agent/home/probe.py"): a_probe(),
+        }
+    )
+
+
+def test_who_came_to_the_neighbour_is_told_by_the_neighbour(tmp_path: Path) -> None:
+    """The program in the other container says nothing of it."""
+    engine = with_a_neighbour('{"own": true, "arrivals": ["GET /word"]}')
+    record = record_of(tmp_path, a_probe(), Network.NONE, engine)
+    assert [(route.name, route.detail) for route in record.routes if route.reached] == [
+        ("neighbour", "the neighbour heard 'GET /word'")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ('{"own": false, "arrivals": []}', "does not hear its own container"),
+        ("I have seen nobody", "I have seen nobody"),
+    ],
+)
+def test_a_neighbour_that_hears_nothing_at_all_proves_nothing(
+    tmp_path: Path, answer: str, found: str
+) -> None:
+    """Neither a deaf listener nor an answer of another kind is silence."""
+    with pytest.raises(SandboxLost) as lost:
+        record_of(tmp_path, a_probe(), Network.NONE, with_a_neighbour(answer))
+    assert found in lost.value.found
+
+
+def test_the_neighbours_container_is_a_runs_and_holds_the_canary(tmp_path: Path) -> None:
+    """The same image and limits as the probed one's; only what lies in it is another's."""
+    engine = with_a_neighbour('{"own": true, "arrivals": []}')
+    record_of(tmp_path, a_probe(), Network.NONE, engine)
+    specs = {spec.attempt: spec for spec in engine.specs if spec.uid != 0}
+    neighbour, probed_one = specs["probe-neighbour"], specs["probe"]
+    (name, value), *others = neighbour.environment
+    assert (name, others) == ("NOTE", [])
+    assert value.startswith("esac-ag-canary-")
+    assert neighbour.model_copy(update={"attempt": "probe", "environment": ()}) == probed_one
