@@ -281,28 +281,43 @@ print(json.dumps([os.stat(f"/proc/{pid}").st_uid, len(os.listdir(f"/proc/{pid}/t
     assert set(variables) <= {"PATH", "LANG", "LC_ALL", "TZ", "HOME", "HOSTNAME"}
 
 
-PROBE = Path(__file__).parents[2] / "runner" / "guest" / "probe.py"
+GUESTS = Path(__file__).parents[2] / "runner" / "guest"
 
 
 def test_the_isolation_probe_refuses_the_mount_unless_it_was_told_of_it(
     docker_engine: DockerEngine, agent_image: str, path: ModelPath
 ) -> None:
     """Told of it where it is not, the probe fails as well."""
-    files = FileTree({b"probe.py": RegularFile(PROBE.read_bytes()), b"none": RegularFile(b"")})
+    nowhere: dict[str, Any] = {"addresses": [], "port": 1, "abstract": "nobody"}
+    plan: dict[str, Any] = {
+        "canaries": [],
+        "control": "",
+        "private": [],
+        "volumes": [AGENT_ROOT, "/tmp", "/dev/shm"],
+        "host_files": [],
+        "host": nowhere,
+        "neighbour": nowhere,
+        "gateway": None,
+    }
+    programs = {guest.name.encode(): RegularFile(guest.read_bytes()) for guest in GUESTS.glob("probe*.py")}
+    plans = {
+        name: RegularFile(json.dumps(plan | {"model_mount": mount}).encode())
+        for name, mount in ((b"told", MOUNT_POINT), (b"untold", None))
+    }
 
-    def reached(sandbox: Sandbox, *expected: str) -> dict[str, str]:
-        done = run(sandbox, "python3", "-I", "/agent/probe.py", "a", "b", "/agent/none", *expected)
+    def reached(sandbox: Sandbox, name: str) -> dict[str, str]:
+        done = run(sandbox, "python3", "-I", "/agent/probe.py", f"/agent/{name}")
         routes = json.loads(done.output)["routes"]
         return {route["name"]: route["detail"] for route in routes if route["reached"]}
 
     with an_agent(docker_engine, agent_image, path) as sandbox:
-        sandbox.put(files, AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID)
-        assert reached(sandbox, MOUNT_POINT) == {}
-        assert reached(sandbox).keys() == {"mounts"}
+        sandbox.put(FileTree(programs | plans), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID)
+        assert reached(sandbox, "told") == {}
+        assert reached(sandbox, "untold").keys() == {"mounts"}
     with docker_engine.create(a_spec(agent_image, volumes=(a_memory_volume(AGENT_ROOT),))) as sandbox:
         sandbox.start()
-        sandbox.put(files, AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID)
-        assert reached(sandbox, MOUNT_POINT) == {"mounts": f"{MOUNT_POINT} is not mounted"}
+        sandbox.put(FileTree(programs | plans), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID)
+        assert reached(sandbox, "told") == {"mounts": f"{MOUNT_POINT} is not mounted"}
 
 
 def test_nothing_is_left_when_container_and_path_are_gone(
