@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, known_texts, loaded_instructions
-from esac_ag.agents.presence import unchanged_files
 from esac_ag.attempt.loaded import TraceKind
-from esac_ag.tree import Directory, FileTree, RegularFile
+from esac_ag.tree import FileTree
 
 SKILL = """\
 ---
@@ -289,27 +288,3 @@ def test_what_was_unchanged_at_the_end_joins_the_record_by_path() -> None:
     after = before.at_end({"SKILL.md": True, "b.md": False, "c.md": None})
     assert [file.unchanged_at_end for file in after.files] == [True, False, None]
     assert after.at_end({}).files == before.files
-
-
-def test_files_are_compared_with_the_exported_home() -> None:
-    """The same bytes, other bytes, another thing, nothing, and a place outside HOME."""
-    names = ("same.md", "other.md", "folder.md", "gone.md", "outside.md")
-    files = FileTree.of_text(dict.fromkeys(names, "text"))
-    placed = {name.encode(): f"/agent/home/s/{name}" for name in names[:4]}
-    placed[b"outside.md"] = "/agent/workspace/outside.md"
-    home = FileTree(
-        {
-            b"s/same.md": RegularFile(b"text"),
-            b"s/other.md": RegularFile(b"text2"),
-            b"s/folder.md": Directory(),
-        }
-    )
-    found = unchanged_files(home, files, placed)
-    assert found == {
-        "same.md": True,
-        "other.md": False,
-        "folder.md": False,
-        "gone.md": False,
-        "outside.md": None,
-    }
-    assert unchanged_files(home, files, placed, whole=False)["gone.md"] is None
