@@ -162,7 +162,10 @@ class ModelServer:
         request = Request(scope, receive)
         body = await request.body()
         self.requests.append(Recorded(request.url.path, dict(request.headers), body))
-        reply = self._reply_to(self.requests[-1])
+        await self._give(self._reply_to(self.requests[-1]), scope, receive, send)
+
+    @staticmethod
+    async def _give(reply: Scripted, scope: Scope, receive: Receive, send: Send) -> None:
         while reply.never and (await receive())["type"] != "http.disconnect":
             pass
         response = Response(reply.body, reply.status, dict(reply.headers))

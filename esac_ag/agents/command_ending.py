@@ -13,7 +13,7 @@ from esac_ag.agents.endings import Ending, at_limit
 from esac_ag.agents.logs.ending import LogEnding, attempt_ending
 from esac_ag.attempt import LimitKind, Outcome
 from esac_ag.failures import REMEDIES
-from esac_ag.gateway.calls import CALL_RULES, EndingKind, LaneSummary
+from esac_ag.gateway.calls import CALL_RULES, CallOutcome, CallRecord, EndingKind, LaneSummary
 
 
 def weighed(log: LogEnding, lane: LaneSummary, *, log_is_cut: bool) -> Ending:
@@ -27,7 +27,7 @@ def weighed(log: LogEnding, lane: LaneSummary, *, log_is_cut: bool) -> Ending:
     by_gateway = _by_gateway(lane)
     if by_gateway is not None:
         return by_gateway
-    if not any(CALL_RULES[call.outcome].spends for call in lane.calls):
+    if not any(map(_was_heard, lane.calls)):
         return Ending(Outcome.INFRA, f"No call to the model was answered; {log.reason}")
     ending = attempt_ending(log)
     if ending.outcome is not Outcome.INFRA:
@@ -36,6 +36,16 @@ def weighed(log: LogEnding, lane: LaneSummary, *, log_is_cut: bool) -> Ending:
         return at_limit(LimitKind.OUTPUT, "the agent wrote more than is kept")
     why = "the model was heard, and the gateway saw no failure of the service after that"
     return Ending(Outcome.AGENT_ERROR, f"{log.reason} ({why})")
+
+
+def _was_heard(call: CallRecord) -> bool:
+    """Whether the model answered a call, or was speaking when the attempt ended.
+
+    A model that talks on in its first reply until the deadline used up its time like any other.
+    """
+    if call.outcome is not CallOutcome.CLOSED:
+        return CALL_RULES[call.outcome].spends
+    return call.first_token_s is not None or (not call.streamed and bool(call.reply_bytes))
 
 
 def _by_gateway(lane: LaneSummary) -> Ending | None:

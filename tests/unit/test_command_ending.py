@@ -83,6 +83,26 @@ def test_an_attempt_in_which_no_call_was_answered_is_never_scored(log: LogEnding
     assert weighed(log, lane, log_is_cut=False).outcome is Outcome.INFRA
 
 
+@pytest.mark.parametrize(
+    ("streamed", "first_token_s", "reply_bytes", "outcome"),
+    [
+        (True, 0.1, 1000, Outcome.LIMIT),
+        (True, None, 1000, Outcome.INFRA),
+        (False, None, 1000, Outcome.LIMIT),
+        (False, None, 0, Outcome.INFRA),
+        (False, None, None, Outcome.INFRA),
+    ],
+)
+def test_a_model_that_talked_until_the_deadline_was_heard(
+    *, streamed: bool, first_token_s: float | None, reply_bytes: int | None, outcome: Outcome
+) -> None:
+    """Its first reply never ends, and asking again would not shorten it; pings alone are no word of it."""
+    told = {"streamed": streamed, "first_token_s": first_token_s, "reply_bytes": reply_bytes}
+    call = a_call(CallOutcome.CLOSED).model_copy(update=told)
+    lane = a_lane().model_copy(update={"calls": (call,)})
+    assert weighed(limited(LimitKind.WALL_CLOCK, "time"), lane, log_is_cut=False).outcome is outcome
+
+
 def test_a_refusal_by_the_providers_filter_is_scored() -> None:
     """The model was asked, and what it was asked was refused: no answer will come by asking again."""
     assert weighed(refused("filter"), a_lane(CallOutcome.OWN_FAULT), log_is_cut=False).outcome is (

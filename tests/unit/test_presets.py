@@ -150,6 +150,12 @@ def test_mini_swe_agent_s_defaults_are_named_by_their_whole_path() -> None:
     assert "/opt/agents/mini-swe-agent/site/minisweagent/config/mini.yaml" in argv
 
 
+def test_mini_swe_agent_s_log_is_named_by_its_option() -> None:
+    """The option has a default of its own, which wins over every configuration."""
+    preparation = prepared(an_order("mini-swe-agent"))
+    assert preparation.argv[preparation.argv.index("-o") + 1] == preparation.log
+
+
 @pytest.mark.parametrize("model", ["m-1", 'a "b" \\ c', "org/model:free", "delete\x7f"])
 def test_codex_s_configuration_names_model_and_gateway(model: str) -> None:
     """It is TOML whatever the model's name is, with bundled skills, plugins, apps and the web off."""

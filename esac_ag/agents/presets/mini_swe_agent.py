@@ -39,9 +39,14 @@ class MiniSweAgent:
         request = "\n\n".join(part for part in (order.request, placed.in_request) if part)
         # By its whole path: a file of that name in the workspace would be taken first.
         defaults = f"{order.file.folder}/site/minisweagent/config/mini.yaml"
+        log = f"{AGENT_HOME}/{TRAJECTORY}"
         files = {f"{FOLDER}/run.yaml": configuration(order, request)}
         return Preparation(
-            argv=(order.file.program_path, "-c", defaults, "-c", f"{AGENT_HOME}/{FOLDER}/run.yaml"),
+            argv=(
+                *(order.file.program_path, "-c", defaults, "-c", f"{AGENT_HOME}/{FOLDER}/run.yaml"),
+                # The option's own default wins over what a configuration says.
+                *("-o", log),
+            ),
             environment={
                 "OPENAI_API_KEY": order.token,
                 "OPENAI_BASE_URL": f"{order.base_url}/v1",
@@ -54,7 +59,7 @@ class MiniSweAgent:
             },
             home=placed.home.merged(FileTree.of_text(files)),
             placed=placed.paths,
-            log=f"{AGENT_HOME}/{TRAJECTORY}",
+            log=log,
         )
 
     def exit_class(self, code: int) -> ExitClass:
@@ -74,12 +79,7 @@ def configuration(order: Order, request: str) -> str:
     settings = json.dumps(
         {
             "run": {"task": request},
-            "agent": {
-                "mode": "yolo",
-                "confirm_exit": False,
-                "cost_limit": 0,
-                "output_path": f"{AGENT_HOME}/{TRAJECTORY}",
-            },
+            "agent": {"mode": "yolo", "confirm_exit": False, "cost_limit": 0},
             "model": model,
         },
         indent=2,

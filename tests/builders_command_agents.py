@@ -1,0 +1,251 @@
+"""Studies of real command-line agents in real containers, before a scripted provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from esac_ag.agents.logs import LogFormat
+from esac_ag.attempt import AttemptRecord, Cell, Grading
+from esac_ag.canonical import sha256_of
+from esac_ag.clock import opaque_id
+from esac_ag.conduct.audit import AuditReport, audit
+from esac_ag.conduct.collect import StudyRecords, read_study
+from esac_ag.conduct.context import Stop, StudyContext
+from esac_ag.conduct.judging import judge
+from esac_ag.conduct.launch import launch
+from esac_ag.conduct.opening import open_study
+from esac_ag.conduct.reporting import write_report
+from esac_ag.conduct.study import run_study
+from esac_ag.conduct.work import OpenPlan
+from esac_ag.manifest.plan import Limits
+from esac_ag.rooms.tasks import load_sealed_task
+from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.docker import DockerEngine
+from esac_ag.sandbox.images import ImageReport
+from esac_ag.sandbox.options import LABEL_WORKSPACE
+from tests.builders_conduct import Told
+from tests.builders_docker import a_docker_study, an_engine_for
+from tests.builders_gateway import KEY
+from tests.builders_manifest import Study
+from tests.builders_presets import an_agent_file
+from tests.command_model import CommandModel, Scenario
+from tests.command_replies import Said
+
+AGENTS = tuple(format_.value for format_ in LogFormat)
+MODEL = "m-1"
+REQUEST = "The total is wrong. Please fix it."
+"""The task's, as its builder writes it."""
+ARM = "careful"
+COMMANDS = (
+    "sed -i \"s/'.*'/'right'/\" shop.py && cp shop.py fixed.txt",
+    "python3 -c \"import shop; assert shop.NAME == 'right'; print('1 test passed')\"",
+)
+"""The model edits, and then tests; the grader looks for `fixed.txt`."""
+TURNS = 5
+SILENCE_S = 2
+PRICES = {"input": 3.0, "cached_input": 0.3, "output": 15.0}
+CACHE_WRITE_PRICE = 3.75
+"""For the one provider that tells how much it wrote to a cache."""
+SEARCHING_PROGRAM = Path(__file__).with_name("searching_program.py")
+
+
+def a_command_study(
+    folder: Path,
+    images: ImageReport,
+    name: str,
+    *,
+    wall_clock_s: float = 120,
+    silence_s: float = 60,
+) -> Study:
+    """A sealed study of four tasks and two arms by a real agent, whose image is among those given."""
+    file = an_agent_file(name)
+    writes = {"cache_write": CACHE_WRITE_PRICE} if name == LogFormat.CLAUDE_CODE else {}
+    limits: dict[str, Any] = {"wall_clock_s": wall_clock_s, "turns": TURNS, "tool_calls": None}
+    study = a_docker_study(
+        folder,
+        agent={
+            "kind": "command",
+            "version": file.version,
+            "settings": {"agent": name, "silence_s": silence_s},
+        },
+        model={"name": MODEL, "version": "1", "provider": "scripted"},
+        network="model-gateway",
+        limits=limits,
+        repetitions=1,
+        prices={
+            "source": "a list",
+            "currency": "USD",
+            "date": "2026-01-01",
+            "version": "1",
+            "per_million": {MODEL: PRICES | writes},
+        },
+    )
+    image = next(image for image in images.images if image.command_agent == f"{name} {file.version}")
+    study.data["images"]["agent"] = {"reference": image.reference, "digest": image.digest}
+    record = study.folder / "study.probe.json"
+    probe = json.loads(record.read_text()) | {
+        "images": {kind: found["digest"] for kind, found in study.data["images"].items()},
+        "limits_sha256": sha256_of(Limits.model_validate(limits)),
+        "network": "model-gateway",
+    }
+    record.write_text(json.dumps(probe))
+    study.data["isolation"]["probe"]["sha256"] = sha256_of(probe)
+    study.save()
+    return study
+
+
+def opened_before(study: Study, base_url: str, engine: DockerEngine) -> OpenPlan:
+    """The study with the provider at an address, and the key in the host's environment."""
+    workspace = Workspace(study.folder.parent)
+    environ = {"ESAC_AG_BASE_URL": base_url, "ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}
+    return open_study(
+        study.path,
+        workspace=workspace,
+        engine=engine,
+        results=workspace.results,
+        environ=environ,
+        stop=Stop(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One attempt in one scenario."""
+
+    record: AttemptRecord
+    grading: Grading | None
+    """Of an attempt that is graded."""
+    root: Path
+    """Of its workspace."""
+    folder: Path
+    """The attempt's."""
+    asked: int
+    """Requests that reached the provider with the key."""
+    strangers: int
+    """Requests that reached it without."""
+
+
+def play(
+    root: Path,
+    images: ImageReport,
+    engine: DockerEngine,
+    name: str,
+    server: CommandModel,
+    *,
+    deadline_s: float,
+) -> Played:
+    """One launch of an agent before a provider that plays a scenario, and its grading if it counts."""
+    study = a_command_study(root, images, name, wall_clock_s=deadline_s, silence_s=SILENCE_S)
+    context = opened_before(study, server.base_url, engine).site
+    assert isinstance(context, StudyContext)
+    reference = context.manifest.tasks[0]
+    task = load_sealed_task(context.manifest_folder, reference)
+    attempt_id = opaque_id()
+    made = launch(context, task, Cell(task=reference.id, arm=ARM, repetition=1), attempt_id, 1)
+    grading = None
+    if made.record.submission is not None:
+        grading, _ = judge(context, reference, task, attempt_id)
+    strangers = len(server.strangers)
+    folder = context.folder.attempt(attempt_id).path
+    return Played(made.record, grading, root, folder, len(server.requests) - strangers, strangers)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search of a running container found."""
+
+    searched: tuple[str, ...]
+    """Processes, as their arguments name them."""
+    places: dict[bytes, tuple[str, ...]]
+    """Where each needle was."""
+    inspected: str
+    """What the engine tells of the container."""
+
+
+def searched_in(engine: DockerEngine, label: str, needles: Sequence[bytes]) -> Search:
+    """Search the one running agent's container of a workspace, from inside, as root with all capabilities."""
+    client: Any = engine._client
+    filters = {"label": [f"{LABEL_WORKSPACE}={label}"]}
+    container = client.containers(filters=filters)[0]["Id"]
+    made = client.exec_create(
+        container,
+        ["python3", "-I", "-c", SEARCHING_PROGRAM.read_text()],
+        user="0:0",
+        privileged=True,
+        environment={"NEEDLES": ",".join(needle.hex() for needle in needles)},
+    )
+    output = client.exec_start(made["Id"])
+    assert client.exec_inspect(made["Id"])["ExitCode"] == 0, output.decode(errors="replace")
+    told = json.loads(output)
+    return Search(
+        searched=tuple(told["searched"]),
+        places={bytes.fromhex(needle): tuple(at) for needle, at in told["places"].items()},
+        inspected=json.dumps(client.inspect_container(container)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """The first cells of a study in which the model worked: a task with and without the arm."""
+
+    root: Path
+    records: StudyRecords
+    said: tuple[Said, ...]
+    strangers: int
+    search: Search
+    """Of the first attempt's container, while its agent waited for its model."""
+    audit: AuditReport
+    left: tuple[str, ...]
+    """Containers and volumes that were left behind."""
+
+    def attempt(self, arm: str) -> AttemptRecord:
+        """The attempt of an arm."""
+        (found,) = (a for a in self.records.attempts.values() if a.cell.arm == arm)
+        return found
+
+    def folder(self, arm: str) -> Path:
+        """Its folder."""
+        return self.records.folder.attempt(self.attempt(arm).attempt_id).path
+
+    def transcript(self, arm: str) -> list[dict[str, Any]]:
+        """Its lines."""
+        text = (self.folder(arm) / "transcript.jsonl").read_text()
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def work(root: Path, images: ImageReport, name: str) -> Worked:
+    """Run, grade and report the two cells of a task, and look for the key on the way."""
+    study = a_command_study(root, images, name)
+    engine = an_engine_for(root)
+    label = Workspace(root).label
+    searches: list[Search] = []
+    needles = (KEY.encode(), REQUEST.encode())
+    with CommandModel(
+        Scenario.WORKS,
+        KEY,
+        COMMANDS,
+        meanwhile=lambda: searches.append(searched_in(engine, label, needles)),
+    ) as server:
+        run_study(opened_before(study, server.base_url, engine), concurrency=1, watcher=Told(), limit=2)
+    left = tuple(engine.leftovers(label))
+    engine.close()
+    path = root / "results" / "study-1"
+    write_report(path)
+    said, strangers = tuple(server.said), len(server.strangers)
+    return Worked(root, read_study(path), said, strangers, searches[0], audit(path), left)
+
+
+def contents_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Every file, and what those hold that are compressed."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            data = path.read_bytes()
+            yield path, data
+            if path.suffix == ".zst":
+                yield path, zstandard.ZstdDecompressor().decompressobj().decompress(data)
