@@ -81,7 +81,7 @@ def init(
     console.print(f"{folder}: a workspace with {', '.join(made)}", soft_wrap=True, markup=False)
     console.print(
         "next: cd into it, then esac-ag doctor, esac-ag images build, esac-ag demo; "
-        "docs/study.md leads from a skill of yours to a report",
+        "docs/guide.md leads from a skill of yours to a report",
         soft_wrap=True,
     )
 

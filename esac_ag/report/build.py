@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from esac_ag.attempt import AttemptRecord, Cell, Costs
 from esac_ag.manifest.package import Dimension
+from esac_ag.manifest.plan import AgentKind, AgentPlan
 from esac_ag.report.claim import limits_of_claim
 from esac_ag.report.comparisons import arm_comparison, arm_scores, dimension_comparison, task_arm
 from esac_ag.report.costs import arm_costs
@@ -61,6 +62,11 @@ def build_view(inputs: ReportInputs) -> ReportView:
     )
 
 
+def _program(plan: AgentPlan) -> str | None:
+    """The command-line agent that a plan names."""
+    return visible(str(plan.settings.get("agent"))) if plan.kind is AgentKind.COMMAND else None
+
+
 def _manipulation(facts: Facts) -> ManipulationCheck:
     """The check over the attempts that count, whether they are graded or not."""
     loaded = facts.inputs.loaded
@@ -86,6 +92,7 @@ def _header(facts: Facts) -> Header:
         manifest_sha256=facts.inputs.manifest_sha256,
         model=manifest.model,
         agent_kind=manifest.agent.kind,
+        agent_program=_program(manifest.agent),
         agent_version=visible(manifest.agent.version),
         harness_version=manifest.harness.version,
         harness_revision=manifest.harness.revision,

@@ -36,6 +36,8 @@ class Header(Record):
     manifest_sha256: Sha256
     model: Model
     agent_kind: AgentKind
+    agent_program: str | None = None
+    """Name of the command-line agent; null for other kinds."""
     agent_version: str
     harness_version: str
     harness_revision: str

@@ -27,7 +27,7 @@ from tests.builders_docker import an_engine_for
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 KEY = "sk-compare-only-4711-Zq"
-AGENTS = ("chat",)
+AGENTS = ("chat", TINY)
 """What is compared; `TINY` is a program of one request whose image is built on the way."""
 
 
