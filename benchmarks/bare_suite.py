@@ -63,6 +63,10 @@ class RecordingDialogue:
         self._said.append(None)
         return self._inner.line(deadline, limit_bytes=limit_bytes)
 
+    def has_line(self, deadline: Deadline, *, beside: int) -> bool:
+        """Wait for a line."""
+        return self._inner.has_line(deadline, beside=beside)
+
     def errors(self) -> bytes:
         """Standard error."""
         return self._inner.errors()

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from esac_ag.manifest.plan import Network
+from esac_ag.manifest.probe import Route, routes_for
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program
@@ -55,11 +57,17 @@ def public_tests(process: FakeProcess) -> int:
 
 
 def a_probe(*, tried: int = 10, reached: bool = False) -> Program:
-    """A probe program that answers so on its one route."""
+    """A probe program that tries every route, and answers so on the first one."""
 
     def probe(process: FakeProcess) -> int:
-        route = {"name": "files", "tried": tried, "reached": reached, "detail": "/grade/private"}
-        process.write(json.dumps({"routes": [route], "control": True}))
+        plan = json.loads(process.files.read(process.argv[-1]))
+        network = Network.NONE if plan["gateway"] is None else Network.MODEL_GATEWAY
+        routes = [
+            {"name": name, "tried": 10, "reached": False, "detail": ""}
+            for name in sorted(routes_for(network) - {Route.CONTROL_FOUND, Route.PATHS})
+        ]
+        first = {"name": "paths", "tried": tried, "reached": reached, "detail": "/grade/private"}
+        process.write(json.dumps({"routes": [first, *routes], "control": True}))
         return 0
 
     return probe

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from esac_ag.canonical import sha256_of
-from esac_ag.manifest.plan import Limits
+from esac_ag.manifest.plan import Limits, Network
+from esac_ag.manifest.probe import routes_for
 from esac_ag.rooms.proofs import proof_path
 from esac_ag.rooms.workspace import ROOMS, Workspace
 from esac_ag.schedule import schedule_sha256
@@ -194,6 +197,15 @@ def a_task_with_grader(root: Path, task_id: str) -> None:
     write(home / "task.json", json.dumps(package))
 
 
+def probed_routes(network: Network = Network.NONE, **changes: JsonValue) -> list[JsonValue]:
+    """What a probe tells of each route when it reached nothing; `changes` are of its first route."""
+    names = [name.value for name in sorted(routes_for(network))]
+    whole: list[dict[str, JsonValue]] = [
+        {"name": name, "tried": 100, "reached": False, "detail": ""} for name in names
+    ]
+    return [whole[0] | changes, *whole[1:]]
+
+
 def a_sealed_study(folder: Path) -> Study:
     """A workspace with a sealed calibration study of format version 2, its probe record and its proofs."""
     workspace = a_workspace(folder)
@@ -204,16 +216,19 @@ def a_sealed_study(folder: Path) -> Study:
     limits: dict[str, Any] = {"wall_clock_s": 60, "turns": 10}
     runner = tree_hash(workspace.runner)
     probe: dict[str, Any] = {
-        "format_version": 1,
+        "format_version": 2,
         "made_at": "2026-01-01T00:00:00.000Z",
+        "study_id": "study-1",
         "manifest_sha256": None,
         "images": IMAGE_DIGESTS,
         "runner_sha256": runner,
         "limits_sha256": sha256_of(Limits.model_validate(limits)),
         "network": "none",
+        "model_path": None,
         "harness_version": "0.1.0",
         "canary_sha256": "ee" * 32,
-        "routes": [{"name": "files", "tried": 100, "reached": False, "detail": "every path"}],
+        "routes": (routes := probed_routes()),
+        "result_sha256": sha256_of(routes),
         "passed": True,
     }
     write(workspace.manifests / "study.probe.json", json.dumps(probe))

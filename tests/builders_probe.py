@@ -14,12 +14,14 @@ from typing import Any, cast
 from esac_ag.agents.contract import AGENT_ROOT, AGENT_UID
 from esac_ag.conduct.freeze import images_at_hand
 from esac_ag.conduct.probe import probe
+from esac_ag.conduct.probe_places import NEIGHBOUR
 from esac_ag.manifest.plan import Limits, Network
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Role
 from esac_ag.sandbox.docker import DockerEngine, connect
-from esac_ag.sandbox.options import LABEL_ROLE
+from esac_ag.sandbox.model_socket import MOUNT_POINT
+from esac_ag.sandbox.options import LABEL_ATTEMPT, LABEL_ROLE
 
 CANARY = re.compile(rb"esac-ag-canary-[0-9a-f]{32}")
 PROBE_LIMITS = Limits(wall_clock_s=60, workspace_mib=64, tmp_mib=16, memory_mib=512)
@@ -38,6 +40,8 @@ class Leak:
     """Further files by the volume that they are put into, once the container runs."""
     contents: Callable[[bytes, str], bytes] = lambda archive, _canary: archive
     """Alters the archive of the probe's own files."""
+    near: Callable[[Request, Any, str], None] = lambda _request, _client, _neighbour: None
+    """Alters the request by what the neighbour's container is: the engine's client, and its id."""
 
 
 @dataclass
@@ -47,6 +51,8 @@ class Weakening:
     client: Any
     leak: Leak
     canary: str = ""
+    neighbour: str = ""
+    """Id of the container of the run next door."""
     weakened: set[str] = field(default_factory=set)
     """Ids of the containers that were made with the leak."""
 
@@ -55,11 +61,15 @@ class Weakening:
 
     def create_container_from_config(self, request: Request, name: str) -> Any:  # noqa: ANN401
         """Make a container, a leaky one if an agent's probe will act in it."""
-        is_probe = request["Labels"][LABEL_ROLE] == Role.PROBE
-        leaky = is_probe and request["User"].startswith(f"{AGENT_UID}:")
+        is_agent = request["Labels"][LABEL_ROLE] == Role.PROBE and request["User"].startswith(f"{AGENT_UID}:")
+        is_neighbour = request["Labels"][LABEL_ATTEMPT] == NEIGHBOUR
+        leaky = is_agent and not is_neighbour
         if leaky:
             self.leak.request(request, self.canary)
+            self.leak.near(request, self.client, self.neighbour)
         made = self.client.create_container_from_config(request, name)
+        if is_neighbour:
+            self.neighbour = made["Id"]
         if leaky:
             self.weakened.add(made["Id"])
         return made
@@ -71,11 +81,12 @@ class Weakening:
                 self.canary = found.group().decode()
             return self.client.put_archive(container, path, data)
         for place, files in self.leak.files(self.canary).items():
-            self.client.put_archive(container, place, _packed(files))
+            self.client.put_archive(container, place, packed(files))
         return self.client.put_archive(container, path, self.leak.contents(data, self.canary))
 
 
-def _packed(files: Files) -> bytes:
+def packed(files: Files) -> bytes:
+    """An archive of files that are the agent's."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, data in files.items():
@@ -101,26 +112,34 @@ def probed(
     *,
     private: tuple[str, ...] = (),
     limits: Limits = PROBE_LIMITS,
+    network: Network = Network.NONE,
+    study_id: str = "probe-tests",
 ) -> ProbeRecord:
     """Probe as `esac-ag probe` does."""
     images, image_ids = images_at_hand(workspace, engine)
     return probe(
         engine,
         workspace,
-        study_id="probe-tests",
+        study_id=study_id,
         images=images,
         image_ids=image_ids,
         limits=limits,
-        network=Network.NONE,
+        network=network,
         private_material=private,
         manifest_sha256=None,
     )
 
 
-def probed_with(leak: Leak, workspace: Workspace, label: str, private: tuple[str, ...] = ()) -> ProbeRecord:
+def probed_with(
+    leak: Leak,
+    workspace: Workspace,
+    label: str,
+    private: tuple[str, ...] = (),
+    network: Network = Network.NONE,
+) -> ProbeRecord:
     """Probe a container with a leak."""
     with a_weak_engine(label, leak) as engine:
-        return probed(engine, workspace, private=private)
+        return probed(engine, workspace, private=private, network=network)
 
 
 def first_process(*argv: str) -> Callable[[Request, str], None]:
@@ -166,6 +185,46 @@ def in_workspace(name: str, data: bytes = b"") -> Callable[[str], Mapping[str, F
     return files
 
 
+def each(*alterations: Callable[[Request, str], None]) -> Callable[[Request, str], None]:
+    """A request that is altered in several ways."""
+
+    def alter(request: Request, canary: str) -> None:
+        for alteration in alterations:
+            alteration(request, canary)
+
+    return alter
+
+
+def exactly(**changes: object) -> Callable[[Request, str], None]:
+    """A request with these values in its HostConfig, lists too."""
+
+    def alter(request: Request, _canary: str) -> None:
+        request["HostConfig"] |= changes
+
+    return alter
+
+
+def with_model_mount(**changes: object) -> Callable[[Request, str], None]:
+    """A request whose one mount of the host has other values."""
+
+    def alter(request: Request, _canary: str) -> None:
+        for mount in request["HostConfig"]["Mounts"]:
+            if mount["Target"] == MOUNT_POINT:
+                mount.update(changes)
+
+    return alter
+
+
 def bound(source: Path, target: str) -> Callable[[Request, str], None]:
     """A request that binds something of the host."""
     return host_config(Binds=[f"{source}:{target}"])
+
+
+def networked(name: str) -> Leak:
+    """A container on a network."""
+
+    def alter(request: Request, _canary: str) -> None:
+        request["NetworkDisabled"] = False
+        request["HostConfig"]["NetworkMode"] = name
+
+    return Leak(alter)

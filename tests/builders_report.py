@@ -20,6 +20,7 @@ from esac_ag.attempt import (
     Submission,
     Usage,
 )
+from esac_ag.attempt.loaded import LoadedFile, LoadedInstructions, Sighting
 from esac_ag.manifest.package import CheckKind, CriticalFailure, Dimension, TaskPackage
 from esac_ag.manifest.plan import (
     AgentKind,
@@ -137,6 +138,7 @@ def a_study(
     ledger: LedgerSummary | None = None,
     deviations: tuple[str, ...] = (),
     packages: Mapping[str, TaskPackage] | None = None,
+    loaded: Callable[[LoadedInstructions], LoadedInstructions | None] = lambda record: record,
 ) -> ReportInputs:
     """A study whose every planned cell has the given score, or no counting attempt where it is none.
 
@@ -149,13 +151,21 @@ def a_study(
         ledger: nothing beyond the attempts when left out.
         deviations: sentences.
         packages: instead of the default task packages.
+        loaded: edits what was loaded in an attempt that counts, or takes it away; an agent that is scripted
+            leaves none.
     """
     manifest = manifest or a_manifest()
     tasks = [task.id for task in manifest.tasks]
     planned = make_schedule(SEED, tasks, [arm.id for arm in manifest.arms], manifest.repetitions)
     scores = {cell: score_of(cell) for cell in planned}
     attempts = {cell: change(an_attempt(cell, manifest)) for cell in planned if scores[cell] is not None}
+    records = {
+        attempt.attempt_id: record
+        for attempt in attempts.values()
+        if attempt.agent_kind is not AgentKind.SCRIPTED and (record := loaded(a_loaded(attempt)))
+    }
     return ReportInputs(
+        loaded=records,
         manifest=manifest,
         manifest_sha256=MANIFEST_SHA256,
         planned=planned,
@@ -197,6 +207,28 @@ def an_attempt(
         exit_code=0,
         costs=_costs(number, priced=manifest.prices is not None),
         submission=a_submission(),
+    )
+
+
+def a_loaded(attempt: AttemptRecord) -> LoadedInstructions:
+    """A clean record: the arm's one file was there all the time, listed, and read; the control has none."""
+    skill = LoadedFile(
+        path="SKILL.md",
+        sha256="c" * 64,
+        placed_at=f"/agent/home/skills/{attempt.cell.arm}/SKILL.md",
+        present_at_start=True,
+        unchanged_at_end=True,
+        listed_in=Sighting(request=1, request_sha256="d" * 64),
+        in_full_in=Sighting(request=2, request_sha256="e" * 64),
+    )
+    return LoadedInstructions(
+        arm=attempt.cell.arm,
+        agent_kind=attempt.agent_kind,
+        requests=3,
+        complete=True,
+        files=() if attempt.cell.arm == "neutral" else (skill,),
+        tools=("bash", "read_file"),
+        bundled_skills=(),
     )
 
 

@@ -15,7 +15,7 @@ from esac_ag.agents.conversation import Conversation
 from esac_ag.agents.endings import Ending
 from esac_ag.agents.exchange import Exchange, request_frame
 from esac_ag.agents.instructions import SYSTEM_MESSAGE_PLACE, equipment, placement, system_message
-from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, loaded_instructions
+from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, known_texts, loaded_instructions
 from esac_ag.agents.presence import present_files
 from esac_ag.agents.recorder import Recorder
 from esac_ag.agents.settings import ChatSettings, usable_key
@@ -173,4 +173,6 @@ def loaded_by(
         present=present,
         others={other.arm_id: other.files for other in assignment.bundles if other.arm_id != arm},
         requests=requests,
+        known=known_texts(assignment.request, assignment.snapshot),
+        agent="chat",
     )

@@ -18,7 +18,7 @@ from esac_ag.manifest.agent_file import AgentFile
 from esac_ag.manifest.plan import Model, Plan
 from esac_ag.owner import temporary_folder
 from esac_ag.sandbox.contract import Sandbox
-from esac_ag.sandbox.model_path import model_path
+from esac_ag.sandbox.model_way import ModelWayKind, model_way
 
 MODEL_FOLDER = "model"
 """Of an attempt: the gateway's record of its calls."""
@@ -32,6 +32,7 @@ class CommandAgent:
     file: AgentFile
     model: Model
     lane: LanePlan
+    way: ModelWayKind = ModelWayKind.SOCKET
 
     @property
     def label(self) -> str:
@@ -75,18 +76,29 @@ class CommandAgent:
         records = commission.folder.path / MODEL_FOLDER
         with temporary_folder("gateway") as private:
             socket = private / "gateway.sock"
-            with Gateway(socket_path=socket) as gateway, model_path(socket) as path:
+            with (
+                Gateway(socket_path=socket) as gateway,
+                model_way(
+                    self.way,
+                    socket,
+                    commission.engine,
+                    image=commission.image,
+                    study=commission.study,
+                    attempt=commission.attempt_id,
+                    deadline=commission.deadline,
+                ) as way,
+            ):
                 lane = gateway.open(
                     commission.attempt_id, self.lane, folder=records, redactor=commission.redactor
                 )
                 order = self.order(
-                    commission.request, commission.bundle, base_url=path.base_url, token=lane.token
+                    commission.request, commission.bundle, base_url=way.base_url, token=lane.token
                 )
                 preset = preset_of(self.file)
                 prepared = preset.prepare(order)
-                run = CommandRun(self.label, self.file, preset, prepared, path, lane, records)
+                run = CommandRun(self.label, self.file, preset, prepared, way, lane, records)
                 try:
-                    yield Attendance(_equipment(prepared), run.act, path.socket_folder)
+                    yield Attendance(_equipment(prepared), run.act, way.placed)
                 finally:
                     run.close()
 
@@ -114,7 +126,7 @@ def make_command_agent(plan: Plan, file: AgentFile, environ: Mapping[str, str]) 
     require_version(plan.agent.version, file)
     protocol = PROTOCOLS[preset_of(file).protocol]
     lane = settings.lane_plan(plan.model, plan.limits, plan.prices, protocol=protocol, environ=environ)
-    return CommandAgent(file, plan.model, lane)
+    return CommandAgent(file, plan.model, lane, settings.model_way)
 
 
 def require_version(planned: str, file: AgentFile) -> None:

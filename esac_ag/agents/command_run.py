@@ -10,7 +10,7 @@ from esac_ag.agents.command_ending import weighed
 from esac_ag.agents.command_log import ReadLog, read
 from esac_ag.agents.contract import AGENT_HOME, AGENT_WORKSPACE, AgentEnd, Assignment
 from esac_ag.agents.endings import Ending
-from esac_ag.agents.loaded import LoadedInstructions, loaded_instructions
+from esac_ag.agents.loaded import LoadedInstructions, known_texts, loaded_instructions
 from esac_ag.agents.presence import present_files
 from esac_ag.agents.presets.contract import Preparation, Preset
 from esac_ag.agents.recorder import Recorder
@@ -22,8 +22,8 @@ from esac_ag.gateway.calls import LaneSummary
 from esac_ag.gateway.server import Lane
 from esac_ag.manifest.agent_file import AgentFile
 from esac_ag.sandbox.contract import CommandResult, Sandbox, TreeLimits
-from esac_ag.sandbox.model_path import ModelPath, relayed
-from esac_ag.transcript import EntryKind
+from esac_ag.sandbox.model_way import ModelWay
+from esac_ag.transcript import Entry, EntryKind
 
 MIB = 1024 * 1024
 
@@ -36,7 +36,7 @@ class CommandRun:
     file: AgentFile
     preset: Preset
     prepared: Preparation
-    path: ModelPath
+    way: ModelWay
     lane: Lane
     records: Path
     """Where the gateway writes down the calls."""
@@ -81,7 +81,7 @@ class CommandRun:
 
     def _run(self, sandbox: Sandbox, assignment: Assignment, recorder: Recorder) -> CommandResult:
         environment = tuple(self.prepared.environment.items())
-        with relayed(sandbox, self.path, assignment.deadline):
+        with self.way.relayed(sandbox, assignment.deadline):
             ended = sandbox.execute(
                 self.prepared.argv,
                 deadline=assignment.deadline,
@@ -149,13 +149,15 @@ class CommandRun:
             present=present,
             others={other.arm_id: other.files for other in assignment.bundles if other.arm_id != arm},
             requests=seen_requests(self.records, summary.calls),
+            known=known_texts(assignment.request, assignment.snapshot),
+            agent=self.file.preset or self.file.name,
         )
 
 
 def _write_transcript(recorder: Recorder, assignment: Assignment, told: ReadLog) -> int:
     """Write the log's entries, the request first where the log leaves it out; how many tools were called."""
     if not any(entry.kind is EntryKind.USER for entry in told.entries):
-        recorder.entry(EntryKind.USER, assignment.request)
+        recorder.keep(Entry(kind=EntryKind.USER, text=assignment.request))
     for entry in told.entries:
         recorder.keep(entry)
     return sum(entry.kind is EntryKind.TOOL_CALL for entry in told.entries)

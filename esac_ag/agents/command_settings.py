@@ -9,11 +9,12 @@ from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from esac_ag.agents.settings import BASE_URL_VARIABLE, plain_address, usable_address, usable_key
 from esac_ag.errors import InputRefused
-from esac_ag.gateway.plans import MOST_SILENCE_S, LanePlan, ProviderTools
+from esac_ag.gateway.plans import MOST_SILENCE_S, MOST_WAIT_S, LanePlan, ProviderTools
 from esac_ag.gateway.protocols import KeyHeader, Protocol
 from esac_ag.manifest.agent_file import WireProtocol
 from esac_ag.manifest.plan import AgentKind, AgentPlan, Limits, Model, Prices
 from esac_ag.record import Identifier, Record, VariableName
+from esac_ag.sandbox.model_way import ModelWayKind
 
 PROTOCOLS = {
     WireProtocol.MESSAGES: Protocol.MESSAGES,
@@ -46,6 +47,12 @@ class CommandSettings(Record):
     """What becomes of tools that run at the provider."""
     silence_s: Annotated[float, Field(gt=0, le=86_400)] = MOST_SILENCE_S
     """Longest time without a byte from the provider."""
+    attempts: Annotated[int, Field(ge=1, le=20)] = 5
+    """How often the gateway sends one call at most when the service fails in a way that may pass."""
+    max_wait_s: Annotated[float, Field(gt=0, le=600)] = MOST_WAIT_S
+    """Cap on all waiting between the sends of one call."""
+    model_way: Annotated[ModelWayKind, Field(strict=False)] = ModelWayKind.SOCKET
+    """How the container reaches the gateway."""
 
     @field_validator("base_url")
     @classmethod
@@ -116,6 +123,8 @@ class CommandSettings(Record):
             provider_tools=self.provider_tools,
             key_header=self.key_header,
             silence_s=self.silence_s,
+            attempts=self.attempts,
+            max_wait_s=self.max_wait_s,
         )
         made.check()
         return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from esac_ag.agents.loaded import LoadedInstructions
@@ -14,7 +14,7 @@ from esac_ag.attempt import Cell, Costs, LimitKind, Outcome
 from esac_ag.clock import Deadline, Seeds
 from esac_ag.manifest.plan import Limits
 from esac_ag.record import Record
-from esac_ag.sandbox.contract import Engine, OutputSink, Sandbox
+from esac_ag.sandbox.contract import Engine, OutputSink, Sandbox, SandboxSpec
 from esac_ag.transcript import Entry
 from esac_ag.tree import FileTree
 
@@ -73,6 +73,8 @@ class Assignment:
     """The bundles of all arms, so that the record can tell whether a request held one of another arm."""
     cancelled: Callable[[], bool] = never
     """Whether a person stopped the study; asked between steps and while waiting for a model."""
+    snapshot: FileTree = field(default_factory=FileTree)
+    """What lies in the workspace for every arm; its words are no trace of any."""
 
 
 class AgentEnd(Record):
@@ -88,6 +90,11 @@ class AgentEnd(Record):
     """What reached the model of the arm's bundle, and of other arms' (`loaded-instructions.json`)."""
 
 
+def unchanged(spec: SandboxSpec) -> SandboxSpec:
+    """The same: the default of agents that reach nothing from inside their container."""
+    return spec
+
+
 @dataclass(frozen=True, slots=True)
 class Commission:
     """What an agent is told of an attempt before its container is made."""
@@ -100,6 +107,10 @@ class Commission:
     """Where it leaves what it keeps beyond the files of every attempt."""
     redactor: Redactor
     engine: Engine
+    image: str
+    """The engine's id of the agent image."""
+    deadline: Deadline
+    """For all that has to be made before the container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +120,8 @@ class Attendance:
     equipment: Equipment
     act: Callable[[Sandbox, Assignment], AgentEnd]
     """As `Agent.act`."""
-    model_socket: str | None = None
-    """For `SandboxSpec.model_socket`, when the agent asks its model from inside the container."""
+    placed: Callable[[SandboxSpec], SandboxSpec] = unchanged
+    """The spec of a container from which the agent reaches what it needs."""
 
 
 class Agent(Protocol):

@@ -13,6 +13,7 @@ from esac_ag.agents.messages import assistant_message, text_of
 from esac_ag.agents.recorder import Recorder
 from esac_ag.agents.replies import Reply, ToolCall, json_bytes, within
 from esac_ag.agents.settings import ChatSettings
+from esac_ag.agents.wire_requests import offered_tools
 from esac_ag.attempt.metering import Meter
 from esac_ag.canonical import canonical_json, sha256_of_bytes
 from esac_ag.clock import Deadline
@@ -139,8 +140,9 @@ class Exchange:
     def requests(self) -> Iterator[SeenRequest]:
         """Every request that was sent, with all text in its messages."""
         texts = [text_of(message) for message in self._messages]
+        tools = offered_tools(self._frame)
         for number, (digest, messages) in enumerate(self._sent, start=1):
-            yield SeenRequest(number, digest, "\n".join(texts[:messages]))
+            yield SeenRequest(number, digest, tuple(texts[:messages]), tools)
 
     def _log_request(self, digest: str) -> None:
         """The first request whole, then only what was added: each can be put together again from the log."""

@@ -1,30 +1,47 @@
 """Proof of the treatment: which instructions reached the model, from the requests that it was sent.
 
 For each file of the arm's bundle the record tells whether it lay in the container when the agent began, and
-the first request that named it and the first that held its whole text. For every other arm it tells whether
-a request held its skill's name, its description or one of its longer lines: the control must show none.
+the first request that named it and the one that completed its text. For every other arm it tells what of its
+bundle a request held: the control must show none. Agents send the whole conversation with each request, so
+each piece of text is looked through once.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Generic, TypeVar
 
-from pydantic import Field
-
+from esac_ag.agents.foreign_traces import ForeignTraces
 from esac_ag.agents.front_matter import front_matter
+from esac_ag.agents.seen_words import as_phrase, readable_text, words_of
+from esac_ag.agents.skill_listings import SkillListings
+from esac_ag.agents.whole_files import WholeFiles
+from esac_ag.attempt.loaded import (
+    ForeignTrace,
+    LoadedFile,
+    LoadedInstructions,
+    Sighting,
+    TraceKind,
+)
 from esac_ag.canonical import file_sha256
-from esac_ag.manifest.plan import AgentKind
-from esac_ag.record import Identifier, Record, Sha256
 from esac_ag.tree import FileTree
 
-Key = TypeVar("Key")
+__all__ = [
+    "ForeignTrace",
+    "LoadedFile",
+    "LoadedInstructions",
+    "SeenRequest",
+    "Sighting",
+    "TraceKind",
+    "known_texts",
+    "loaded_instructions",
+    "path_shown",
+    "readable_text",
+]
 
-SHORTEST_MARKER = 6
-"""Names with fewer characters occur by chance and prove nothing."""
-SHORTEST_LINE = 40
-"""Lines with fewer characters are not taken as a trace of a bundle."""
+LISTED_WORDS = 12
+"""Agents cut long descriptions in their listings; so many words of one tell it from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,53 +49,19 @@ class SeenRequest:
     """All text that one request held, and the digest of the request as it was sent."""
 
     number: int
+    """Of the call."""
     sha256: str
-    text: str
+    texts: tuple[str, ...]
+    """Every string of it, unescaped, in order."""
+    tools: tuple[str, ...] | None = None
+    """Names of the tools that it offered; null when not known."""
+    whole: bool = True
+    """Whether all its text is here; a proof that lacks a request is not complete."""
 
-
-class Sighting(Record):
-    """The first request in which something was seen."""
-
-    request: Annotated[int, Field(ge=1)]
-    request_sha256: Sha256
-
-
-class LoadedFile(Record):
-    """One file of the arm's bundle, and how far it got."""
-
-    path: str
-    """Path in the bundle; names that are not Unicode are escaped."""
-    sha256: Sha256
-    """Digest by the inventory's rule."""
-    placed_at: str | None
-    """Path inside the container; null when it only reached the system message."""
-    present_at_start: bool | None
-    """Whether the same bytes lay there when the agent began; null when that was not checked."""
-    listed_in: Sighting | None
-    """First request that named the file."""
-    in_full_in: Sighting | None
-    """First request that held its whole text."""
-
-
-class ForeignTrace(Record):
-    """Something of another arm's bundle in a request."""
-
-    arm: Identifier
-    marker: str
-    seen_in: Sighting
-
-
-class LoadedInstructions(Record):
-    """`loaded-instructions.json` of one attempt."""
-
-    arm: Identifier
-    agent_kind: AgentKind | None = None
-    """What acted; filled in by the conductor."""
-    requests: Annotated[int, Field(ge=0)] | None
-    """Requests that were looked through; null for agents that send none to a model."""
-    files: tuple[LoadedFile, ...]
-    foreign: tuple[ForeignTrace, ...] = ()
-    """Traces of bundles that are not this arm's; empty is what a clean run shows."""
+    @property
+    def text(self) -> str:
+        """All its text, a line feed between the strings."""
+        return "\n".join(self.texts)
 
 
 def loaded_instructions(
@@ -89,6 +72,8 @@ def loaded_instructions(
     present: Mapping[bytes, bool],
     others: Mapping[str, FileTree],
     requests: Iterable[SeenRequest] | None,
+    known: Iterable[str] = (),
+    agent: str | None = None,
 ) -> LoadedInstructions:
     """The record of one attempt; pure.
 
@@ -98,79 +83,114 @@ def loaded_instructions(
         placed: path inside the container, by path in the bundle.
         present: what was found there at the start, by path in the bundle; may be empty.
         others: the other arms' bundles, by arm.
-        requests: all requests in order; None when the agent sends none.
+        requests: all requests in order, read once; None when the agent sends none.
+        known: texts that are everybody's, so that they are no trace of an arm: the task's request and the
+            files of its snapshot (`known_texts`).
+        agent: name of the agent, for the form in which it lists skills; `chat` for the chat agent.
     """
     own = bundle or FileTree()
-    listed = _Sightings({path: _listing_needle(path, placed) for path in own.files()})
-    in_full = _Sightings(
-        {path: text for path in own.files() if (text := readable_text(own.files()[path].data))}
-    )
-    foreign = _Sightings(dict(_foreign_markers(own, others)))
+    search = _Search(arm_id, own, placed, others, known, agent)
+    complete = True
     count = 0
     for request in requests or ():
         count += 1
-        for watched in (listed, in_full, foreign):
-            watched.look_at(request)
+        complete = complete and request.whole
+        search.look_at(request)
     return LoadedInstructions(
         arm=arm_id,
         requests=None if requests is None else count,
+        complete=None if requests is None else complete,
         files=tuple(
             LoadedFile(
-                path=path.decode("utf-8", "backslashreplace"),
+                path=path_shown(path),
                 sha256=file_sha256(node.data),
                 placed_at=placed.get(path),
                 present_at_start=present.get(path),
-                listed_in=listed.first.get(path),
-                in_full_in=in_full.first.get(path),
+                listed_in=search.listed.get(path),
+                in_full_in=search.in_full.get(path),
+                lines_cut=search.whole.lines_cut(path) if path in search.in_full else 0,
             )
             for path, node in own.files().items()
         ),
-        foreign=tuple(
-            ForeignTrace(arm=arm, marker=marker, seen_in=sighting)
-            for (arm, marker), sighting in foreign.first.items()
-        ),
+        foreign=tuple(search.foreign.found),
+        foreign_counts=search.foreign.counts,
+        tools=search.tools,
+        bundled_skills=search.listings.without(search.own_names) if count else None,
     )
 
 
-class _Sightings(Generic[Key]):
-    """First sightings of needles; a needle that was seen is not looked for again."""
+def path_shown(path: bytes) -> str:
+    """A path of a bundle as the record has it."""
+    return path.decode("utf-8", "backslashreplace")
 
-    def __init__(self, needles: Mapping[Key, str]) -> None:
-        self.first: dict[Key, Sighting] = {}
-        self._missing = {key: needle for key, needle in needles.items() if needle}
+
+def known_texts(request: str, snapshot: FileTree) -> Iterator[str]:
+    """What every arm of a task is given: its request, and the readable files of its snapshot."""
+    yield request
+    for node in snapshot.files().values():
+        if text := readable_text(node.data):
+            yield text
+
+
+class _Search:
+    """What is looked for in the requests of one attempt, and what was found."""
+
+    def __init__(
+        self,
+        arm_id: str,
+        own: FileTree,
+        placed: Mapping[bytes, str],
+        others: Mapping[str, FileTree],
+        known: Iterable[str],
+        agent: str | None,
+    ) -> None:
+        texts = {path: readable_text(node.data) for path, node in own.files().items()}
+        self.listed: dict[bytes, Sighting] = {}
+        self.in_full: dict[bytes, Sighting] = {}
+        self.tools: tuple[str, ...] | None = None
+        self.whole = WholeFiles(texts)
+        self.foreign = ForeignTraces(others, _chained(texts.values(), known))
+        self.listings = SkillListings(agent)
+        heads = {path: front_matter(text) for path, text in texts.items()}
+        self.own_names = {arm_id, *(head["name"] for head in heads.values() if head.get("name"))}
+        self._unlisted = {path: _Listing(placed.get(path, path_shown(path)), heads[path]) for path in texts}
+        self._seen: set[bytes] = set()
 
     def look_at(self, request: SeenRequest) -> None:
-        for key in [key for key, needle in self._missing.items() if needle in request.text]:
-            del self._missing[key]
-            self.first[key] = Sighting(request=request.number, request_sha256=request.sha256)
+        if not self.tools and request.tools is not None:
+            self.tools = request.tools
+        for piece in request.texts:
+            mark = hashlib.blake2b(piece.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            if mark in self._seen:
+                continue
+            self._seen.add(mark)
+            sighting = Sighting(request=request.number, request_sha256=request.sha256)
+            self.foreign.look_at(piece, sighting)
+            self.listings.look_at(piece)
+            for path in self.whole.look_at(piece):
+                self.in_full[path] = sighting
+            for path in [path for path, listing in self._unlisted.items() if listing.stands_in(piece)]:
+                self.listed[path] = sighting
+                del self._unlisted[path]
 
 
-def readable_text(data: bytes) -> str:
-    """The file's text as a request may hold it: LF, without white space around; empty when it is no text."""
-    try:
-        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n").strip()
-    except UnicodeDecodeError:
-        return ""
+class _Listing:
+    """How a request names a file: by its place, or as a skill by name and description."""
+
+    def __init__(self, place: str, head: Mapping[str, str]) -> None:
+        self._place = place
+        self._name = head.get("name", "")
+        words = words_of(head.get("description", ""))[:LISTED_WORDS]
+        self._words = words if self._name else []
+
+    def stands_in(self, piece: str) -> bool:
+        if self._place in piece:
+            return True
+        if not self._words or self._name not in piece:
+            return False
+        return as_phrase(self._words) in as_phrase(words_of(piece))
 
 
-def _listing_needle(path: bytes, placed: Mapping[bytes, str]) -> str:
-    return placed.get(path, path.decode("utf-8", "replace"))
-
-
-def _foreign_markers(own: FileTree, others: Mapping[str, FileTree]) -> Iterator[tuple[tuple[str, str], str]]:
-    """Name, description and longer lines of the other bundles, unless this arm's own files hold them too."""
-    ours = "\n".join(readable_text(node.data) for node in own.files().values())
-    for arm, tree in others.items():
-        for marker in dict.fromkeys(_markers(tree)):
-            if marker not in ours:
-                yield (arm, marker), marker
-
-
-def _markers(tree: FileTree) -> Iterator[str]:
-    for node in tree.files().values():
-        text = readable_text(node.data)
-        fields = front_matter(text)
-        for key in ("name", "description"):
-            if len(value := fields.get(key, "")) >= SHORTEST_MARKER:
-                yield value
-        yield from (line for raw in text.split("\n") if len(line := raw.strip()) >= SHORTEST_LINE)
+def _chained(own: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+    yield from own
+    yield from known

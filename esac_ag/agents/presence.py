@@ -1,4 +1,4 @@
-"""Whether the arm's files lie in the container when the agent begins, byte for byte."""
+"""Whether the arm's files lie in the container when the agent begins and when it has ended."""
 
 from __future__ import annotations
 

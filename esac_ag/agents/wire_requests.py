@@ -1,4 +1,4 @@
-"""The requests of an attempt as they went over the wire, for the proof of the treatment."""
+"""The requests that a lane of the gateway forwarded, read back from what it kept of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,79 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import zstandard
+from pydantic import JsonValue
+
 from esac_ag.agents.loaded import SeenRequest
 from esac_ag.gateway.bodies import read_body
-from esac_ag.gateway.calls import CallRecord
-from esac_ag.manifest.agent_file import strings_in
+from esac_ag.gateway.calls import CallOutcome, CallRecord
+
+MOST_NESTED = 3
+"""How deep JSON in strings of JSON is read: results and arguments of tools."""
 
 
 def seen_requests(folder: Path, calls: Sequence[CallRecord]) -> Iterator[SeenRequest]:
-    """The forwarded calls in the order of their numbers, each with all text that its body held."""
+    """Every request that was forwarded, by number, one body in memory at a time.
+
+    A request whose body is missing, cut or no JSON object comes without text and as not `whole`.
+
+    Args:
+        folder: of the lane.
+        calls: its calls in any order; refused ones reached no model and are left out.
+    """
     for call in sorted(calls, key=lambda call: call.number):
-        if call.request_file is not None and call.request_sha256 is not None:
-            body = json.loads(read_body(folder / call.request_file))
-            yield SeenRequest(call.number, call.request_sha256, "\n".join(strings_in(body)))
+        if call.outcome is CallOutcome.REFUSED or call.request_sha256 is None:
+            continue
+        body = _body(folder, call)
+        if body is None:
+            yield SeenRequest(call.number, call.request_sha256, (), whole=False)
+        else:
+            yield SeenRequest(call.number, call.request_sha256, tuple(texts_of(body)), offered_tools(body))
+
+
+def _body(folder: Path, call: CallRecord) -> dict[str, JsonValue] | None:
+    """The body of a call as JSON; none when it was not kept, or not in full."""
+    if call.request_file is None:
+        return None
+    try:
+        body = json.loads(read_body(folder / call.request_file))
+    except (OSError, ValueError, RecursionError, zstandard.ZstdError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def texts_of(value: JsonValue, nested: int = 0) -> Iterator[str]:
+    """Every string in a JSON value, in order; after a string that is JSON itself come the strings in it."""
+    match value:
+        case str():
+            yield value
+            if nested < MOST_NESTED and value[:1] in {"{", "["}:
+                try:
+                    inside = json.loads(value)
+                except (ValueError, RecursionError):
+                    return
+                yield from texts_of(inside, nested + 1)
+        case list():
+            for item in value:
+                yield from texts_of(item, nested)
+        case dict():
+            for key, item in value.items():
+                if nested:  # a tool's own answer; the protocols' keys are theirs
+                    yield key
+                yield from texts_of(item, nested)
+        case _:
+            return
+
+
+def offered_tools(body: dict[str, JsonValue]) -> tuple[str, ...]:
+    """The names of the tools that a request offers, in its order, by any of the three protocols."""
+    tools = body.get("tools")
+    return tuple(_tool_name(tool) for tool in tools) if isinstance(tools, list) else ()
+
+
+def _tool_name(tool: JsonValue) -> str:
+    if not isinstance(tool, dict):
+        return "?"
+    function = tool.get("function")
+    names = (tool.get("name"), function.get("name") if isinstance(function, dict) else None, tool.get("type"))
+    return next((name for name in names if isinstance(name, str)), "?")

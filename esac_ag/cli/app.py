@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from esac_ag.cli.arm_commands import arm_app
+from esac_ag.cli.compare_command import compare
 from esac_ag.cli.doctor_command import doctor
 from esac_ag.cli.export_command import export_app
 from esac_ag.cli.images_commands import app as images_app
@@ -26,6 +27,7 @@ from esac_ag.cli.place import (
 )
 from esac_ag.cli.schema_command import schema
 from esac_ag.cli.suite_commands import suite_app
+from esac_ag.cli.task_commands import RepeatsOption, task_app
 from esac_ag.cli.validate_command import validate
 
 app = typer.Typer(
@@ -36,21 +38,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich would cost a third of the start-up time of every command
 )
-task_app = typer.Typer(help="Task packages: list, prove and seal them.", no_args_is_help=True)
 app.add_typer(task_app, name="task")
 app.add_typer(arm_app, name="arm")
 app.add_typer(images_app, name="images")
 app.add_typer(suite_app, name="suite")
 app.add_typer(export_app, name="export")
+app.command()(compare)
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
 
 StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
 DraftArgument = Annotated[Path, typer.Argument(help="A draft of a run manifest.", show_default=False)]
-RepeatsOption = Annotated[
-    int, typer.Option("--repeats", min=1, max=50, help="How often each proof is repeated.")
-]
 
 
 def _version(value: bool) -> None:
@@ -82,7 +81,7 @@ def init(
     console.print(f"{folder}: a workspace with {', '.join(made)}", soft_wrap=True, markup=False)
     console.print(
         "next: cd into it, then esac-ag doctor, esac-ag images build, esac-ag demo; "
-        "docs/study.md leads from a skill of yours to a report",
+        "docs/guide.md leads from a skill of yours to a report",
         soft_wrap=True,
     )
 
@@ -295,60 +294,3 @@ def demo(
         concurrency=n,
         quiet=quiet,
     )
-
-
-@task_app.command("list")
-def task_list(root: RootOption = None, json: JsonOption = False) -> None:
-    """List the workspace's task packages."""
-    from esac_ag.cli.rendering import print_tasks
-    from esac_ag.conduct.tasks import list_tasks
-
-    tasks = list_tasks(workspace_at(root))
-    if json:
-        print_json(tasks)
-    else:
-        print_tasks(tasks, stdout())
-
-
-@task_app.command("seal")
-def task_seal(
-    ids: Annotated[list[str] | None, typer.Argument(help="Task ids; all when none is given.")] = None,
-    root: RootOption = None,
-) -> None:
-    """Write the digests of snapshot and grader into task.json."""
-    from esac_ag.conduct.tasks import seal_tasks
-
-    for line in seal_tasks(workspace_at(root), tuple(ids or ())):
-        stdout().print(line, soft_wrap=True, markup=False)
-
-
-@task_app.command("check")
-def task_check(
-    ids: Annotated[list[str] | None, typer.Argument(help="Task ids; all when none is given.")] = None,
-    repeats: RepeatsOption = 3,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Prove again even what was proved before.")] = False,
-    n: ConcurrencyOption = 2,
-    root: RootOption = None,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
-) -> None:
-    """Prove task packages in the real grader container; exit 1 if a proof does not hold."""
-    from esac_ag.cli.rendering import print_proofs
-    from esac_ag.conduct.tasks import check_tasks
-
-    workspace = workspace_at(root)
-    console = stderr()
-    proofs = check_tasks(
-        workspace,
-        engine_of(workspace),
-        tuple(ids or ()),
-        repeats=repeats,
-        fresh=fresh,
-        concurrency=n,
-        tell=lambda text: None if quiet else console.print(text, soft_wrap=True, markup=False),
-    )
-    if json:
-        print_json(proofs)
-    else:
-        print_proofs(proofs, stdout())
-    raise typer.Exit(0 if proofs.hold else 1)

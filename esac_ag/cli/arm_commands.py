@@ -1,4 +1,4 @@
-"""`esac-ag arm freeze` and `esac-ag arm list`."""
+"""`esac-ag arm freeze`, `esac-ag arm list` and `esac-ag arm sham`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from esac_ag.cli.place import JsonOption, RootOption, print_json, stderr, stdout
 if TYPE_CHECKING:
     from esac_ag.rooms.freezing import FrozenArm
 
-arm_app = typer.Typer(help="Instruction bundles: freeze and list them.", no_args_is_help=True)
+arm_app = typer.Typer(help="Instruction bundles: freeze and list them, write a sham.", no_args_is_help=True)
 SHOWN_DIGITS = 12
 
 
@@ -57,6 +57,37 @@ def arm_list(json: JsonOption = False, root: RootOption = None) -> None:
     lines = ["neutral: no bundle (the control)", *map(_summary, arms.arms)]
     for line in lines:
         stdout().print(line, markup=False, soft_wrap=True)
+
+
+@arm_app.command("sham")
+def arm_sham(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="BUNDLE",
+            help="A skill folder, an AGENTS.md or CLAUDE.md, or any folder.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write the sham to.", show_default=False)
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the sham skill; by default lighthouse-notes.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Write a bundle as long as another and built like it, about lighthouses: a sham arm."""
+    from esac_ag.rooms.sham import NAME, write_sham
+
+    sham = write_sham(source, output, name=name or NAME)
+    if json:
+        print_json(sham)
+        return
+    for what, length in (("sham", sham.length), ("bundle", sham.of_bundle)):
+        line = f"{what}: {length.files} files, {length.words} words, {length.size_bytes} bytes"
+        stdout().print(line, markup=False, soft_wrap=True)
+    stderr().print(f"{sham.kind.value} in {sham.folder}", markup=False, soft_wrap=True)
 
 
 def _summary(frozen: FrozenArm) -> str:

@@ -9,14 +9,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from esac_ag.manifest.findings import shown_text
+from esac_ag.manifest.package import SHARED_TRUST, Trust
+from esac_ag.rooms.harbor_report import Fate
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from esac_ag.attempt import Cell
     from esac_ag.conduct.audit import AuditReport
+    from esac_ag.conduct.harbor import HarborImports
     from esac_ag.conduct.regrade import GradingSummary
+    from esac_ag.conduct.scaffold import NewTask
     from esac_ag.conduct.tasks import Proofs, TaskList
+    from esac_ag.grading.proof_record import ProofRecord
     from esac_ag.manifest.probe import ProbeRecord
     from esac_ag.schedule import Plan
 
@@ -103,15 +108,47 @@ def print_tasks(tasks: TaskList, console: Console) -> None:
             f"{task.references} references, {task.decoys} decoys; {sealed}",
             soft_wrap=True,
         )
+        if task.trust is not None:
+            _print_trust(task.trust, console)
+
+
+def _print_trust(trust: Trust, console: Console) -> None:
+    if trust is Trust.SHARED_PROCESS:
+        console.print(f"  [yellow]trust: {trust.value}[/yellow]: {SHARED_TRUST}", soft_wrap=True)
 
 
 def print_proofs(proofs: Proofs, console: Console) -> None:
     """Which proofs hold, and what is wrong where they do not."""
-    for proof in proofs.proofs:
+    _print_proofs(proofs.proofs, console)
+
+
+def _print_proofs(proofs: tuple[ProofRecord, ...], console: Console) -> None:
+    for proof in proofs:
         verdict = "[green]proved[/green]" if proof.holds else "[red]does not hold[/red]"
         kinds = Counter(variant.kind for variant in proof.variants)
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         counts += f"; {proof.repeats} times each"
         console.print(f"{_safe(proof.task_id)}: {verdict} ({counts})")
+        _print_trust(proof.trust, console)
         for fault in proof.faults:
             console.print(f"  {_safe(fault)}", soft_wrap=True)
+
+
+def print_new_task(begun: NewTask, console: Console) -> None:
+    """What lies where, and what comes next."""
+    for line in begun.next_steps:
+        console.print(_safe(line), soft_wrap=True)
+
+
+def print_imports(done: HarborImports, console: Console) -> None:
+    """What became of each thing of each task, and whether the proofs hold."""
+    colours = {Fate.NOT_KEPT: "red", Fate.CHANGED: "yellow", Fate.KEPT: "green"}
+    for record in done.imports:
+        console.print(
+            f"[bold]{_safe(record.id)}[/bold]: {_safe(record.name)}; {_safe(record.oracle)}", soft_wrap=True
+        )
+        for fate, colour in colours.items():
+            for item in record.of(fate):
+                told = f"[{colour}]{fate.value}[/{colour}] {_safe(item.what)}: {escape(item.why)}"
+                console.print(f"  {told}", soft_wrap=True)
+    _print_proofs(done.proofs, console)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,6 +13,7 @@ import typer
 
 from esac_ag.agents.judge_client import judge_key
 from esac_ag.agents.settings import BASE_URL_VARIABLE, usable_address, usable_key
+from esac_ag.cli.asking import agreed, line
 from esac_ag.cli.place import stderr
 from esac_ag.cli.suite_request import JUDGE_URL_VARIABLE
 from esac_ag.errors import UsageError
@@ -68,7 +68,7 @@ def ask(known: Known, *, yes: bool) -> Known:
     pool = known.pool or _prompt(f"Pool ({pools})", Pool.PUBLIC.value)
     if pool not in list(Pool):
         raise UsageError("There is no such pool.", expected=pools, found=visible(pool))
-    if not _agreed("Start the run?"):
+    if not agreed("Start the run?"):
         stderr().print("nothing was started")
         raise typer.Exit(0)
     return replace(known, pool=pool)
@@ -78,35 +78,9 @@ def _prompt(question: str, default: str | None = None) -> str:
     """An answer that is not empty; questions go to standard error, for standard output is the report's."""
     shown = question if default is None else f"{question} [{visible(default)}]"
     while True:
-        answer = _line(f"{shown}: ") or default or ""
+        answer = line(f"{shown}: ") or default or ""
         if answer:
             return answer
-
-
-def _agreed(question: str) -> bool:
-    while True:
-        match _line(f"{question} [Y/n]: ").lower():
-            case "" | "y" | "yes":
-                return True
-            case "n" | "no":
-                return False
-            case _:
-                stderr().print("y or n", markup=False)
-
-
-def _line(question: str) -> str:
-    """A line of standard input.
-
-    Raises:
-        typer.Abort: it has ended.
-    """
-    # `input` and what is built on it write to standard output.
-    typer.echo(question, nl=False, err=True)
-    line = sys.stdin.readline()
-    if not line:
-        typer.echo(err=True)
-        raise typer.Abort
-    return line.strip()
 
 
 def _refuse_no_variable(name: str, option: str) -> None:

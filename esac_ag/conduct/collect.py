@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from esac_ag.artifacts import StudyFolder, file_digest
 from esac_ag.attempt import AttemptRecord, Grading
 from esac_ag.attempt.events import AttemptState, StudyState
+from esac_ag.attempt.loaded import LoadedInstructions
 from esac_ag.canonical import loads_strict, sha256_of
 from esac_ag.conduct.audit_records import Records, Row
 from esac_ag.errors import HarnessError, InputRefused, SubstitutionRefused
@@ -25,6 +26,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 ATTEMPT: Final = "attempt.json"
 RESULT: Final = "grading/result.json"
+LOADED: Final = "loaded-instructions.json"
 """Records in an attempt's folder."""
 
 
@@ -40,6 +42,8 @@ class StudyRecords:
     attempts: dict[str, AttemptRecord]
     """Ended launches by id."""
     gradings: dict[str, Grading]
+    loaded: dict[str, LoadedInstructions]
+    """What of the arms reached the model."""
 
     def grading_rows(self, attempt: AttemptState, where: str) -> Iterator[Row]:
         """What a grading has to agree on with the plan and the ledger."""
@@ -80,8 +84,9 @@ def read_study(path: Path, *, unreadable: list[HarnessError] | None = None) -> S
     state = read_state(folder.ledger)
     attempts = vouched_records(folder, state, ATTEMPT, AttemptRecord, unreadable)
     gradings = vouched_records(folder, state, RESULT, Grading, unreadable)
+    loaded = vouched_records(folder, state, LOADED, LoadedInstructions, unreadable)
     manifest_sha256 = sha256_of(loads_strict(folder.manifest.read_bytes()))
-    records = StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, gradings)
+    records = StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, gradings, loaded)
     if unreadable is None:
         refuse_other_plan(records)
     return records

@@ -7,6 +7,7 @@ from esac_ag.artifacts import digests
 from esac_ag.attempt import Grading
 from esac_ag.clock import Seeds
 from esac_ag.conduct.context import Bench
+from esac_ag.errors import SubstitutionRefused
 from esac_ag.grading import grade
 from esac_ag.manifest.plan import TaskReference
 from esac_ag.rooms.graders import load_sealed_grader
@@ -52,6 +53,15 @@ def _grade(
 ) -> Grading:
     submission = study.folder.attempt(attempt_id).read_submission()
     grader = load_sealed_grader(study.workspace, reference)
+    if grader.package.trust is not task.package.trust:
+        # The report tells how far to trust a verdict from task.json, which no digest of the manifest covers.
+        raise SubstitutionRefused(
+            f"task.json of {reference.id} does not tell its grader's trust.",
+            where=str(task.path),
+            expected=f"trust {grader.package.trust.value}, as when it was sealed",
+            found=task.package.trust.value,
+            remedy="restore the sealed file",
+        )
     return grade(
         study.engine,
         image=study.grader_image,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import NamedTuple
 
 from esac_ag import clock
 from esac_ag.agents.contract import (
@@ -19,6 +20,7 @@ from esac_ag.agents.contract import (
 from esac_ag.archive import shown
 from esac_ag.artifacts import AttemptFolder
 from esac_ag.attempt import Cell, LimitKind, Outcome, Submission
+from esac_ag.clock import Deadline
 from esac_ag.conduct.context import StudyContext, cell_seeds
 from esac_ag.conduct.launch_records import archived, assigned, ended_by, written
 from esac_ag.conduct.work import Launched
@@ -50,7 +52,6 @@ def agent_spec(
     attempt: str,
     role: Role,
     environment: tuple[tuple[str, str], ...],
-    model_socket: str | None = None,
 ) -> SandboxSpec:
     """The container of an agent; the isolation probe's is made by the same function."""
     return SandboxSpec(
@@ -72,7 +73,6 @@ def agent_spec(
                 owner_uid=AGENT_UID,
             ),
         ),
-        model_socket=model_socket,
         scratch=(ScratchMount(path="/tmp", size_bytes=limits.tmp_mib * MIB, max_files=limits.files),),  # noqa: S108
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
@@ -128,6 +128,8 @@ def _act(
         folder=folder,
         redactor=study.redactor,
         engine=study.engine,
+        image=study.agent_image,
+        deadline=Deadline.after_s(study.manifest.limits.wall_clock_s),
     )
     with study.agent.attend(commission) as attendance:
         return _attended(study, task, cell, attempt_id, bundles, folder, started_s, attendance)
@@ -151,9 +153,8 @@ def _attended(
         attempt=attempt_id,
         role=Role.AGENT,
         environment=equipment.environment,
-        model_socket=attendance.model_socket,
     )
-    with study.stop.sandbox(study.engine, spec) as sandbox:
+    with study.stop.sandbox(study.engine, attendance.placed(spec)) as sandbox:
         sandbox.start()
         sandbox.put(_contents(task.snapshot, equipment), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID, mode=0o755)
         with assigned(
@@ -164,6 +165,7 @@ def _attended(
             bundles,
             folder,
             started_s,
+            task.snapshot,
         ) as assignment:
             end = attendance.act(sandbox, assignment)
         if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
@@ -171,7 +173,7 @@ def _attended(
         exported = _export(sandbox, limits, equipment)
         if exported is None:
             return _lost(end, out_of_memory=sandbox.out_of_memory()), None
-    return end, exported
+    return _with_bundle_at_end(end, exported.bundle), exported.workspace
 
 
 def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
@@ -183,7 +185,15 @@ def _contents(snapshot: FileTree, equipment: Equipment) -> FileTree:
     return reduce(FileTree.merged, parts, folders)
 
 
-def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedTree | None:
+class _Exported(NamedTuple):
+    """What a container held at its end."""
+
+    workspace: ExportedTree
+    bundle: dict[bytes, bool | None]
+    """Whether the arm's files were still what was put there, by path below HOME; null when not known."""
+
+
+def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> _Exported | None:
     """The workspace of a frozen container; none when the agent's doing ended it, and memory with it.
 
     HOME is looked at apart, and for the arm's files only: what fills it must not use up the caps of the work,
@@ -195,26 +205,49 @@ def _export(sandbox: Sandbox, limits: Limits, equipment: Equipment) -> ExportedT
         workspace = sandbox.get(AGENT_WORKSPACE, caps)
         if not workspace.tree and not sandbox.get(AGENT_ROOT, caps).tree:
             return None
-        if not _placed(equipment):
-            return workspace
-        edited = _edits_of_home(sandbox.get(AGENT_HOME, caps), equipment)
+        placed = _placed(equipment)
+        unchanged = _unchanged(sandbox.get(AGENT_HOME, caps), placed) if placed else {}
     except SandboxLost:
         if sandbox.out_of_memory():
             return None
         raise
-    return ExportedTree(workspace.tree, (*workspace.findings, *edited), workspace.capped)
+    findings = (*workspace.findings, *_findings(unchanged))
+    tree = ExportedTree(workspace.tree, findings, workspace.capped)
+    return _Exported(tree, unchanged)
 
 
-def _edits_of_home(home: ExportedTree, equipment: Equipment) -> list[str]:
+def _unchanged(home: ExportedTree, placed: dict[bytes, RegularFile]) -> dict[bytes, bool | None]:
+    """Whether each file of the bundle is what was put there, by path below HOME; null when not known."""
+    return {
+        path: None if path not in home.tree and home.capped else home.tree.get(path) == node
+        for path, node in placed.items()
+    }
+
+
+def _findings(unchanged: dict[bytes, bool | None]) -> list[str]:
     """A finding for every file of the bundle that is not what was put there: the record shows edits."""
-    findings = []
-    for path, node in _placed(equipment).items():
-        now = home.tree.get(path)
-        if now is None and home.capped:
-            findings.append(f"`home/{shown(path)}` of the arm's bundle could not be read: HOME is too large.")
-        elif now != node:
-            findings.append(f"`home/{shown(path)}` of the arm's bundle was changed or removed by the agent.")
-    return findings
+    told = {
+        None: "could not be read: HOME is too large.",
+        False: "was changed or removed by the agent.",
+    }
+    return [
+        f"`home/{shown(path)}` of the arm's bundle {told[kept]}"
+        for path, kept in unchanged.items()
+        if kept is not True
+    ]
+
+
+def _with_bundle_at_end(end: AgentEnd, unchanged: dict[bytes, bool | None]) -> AgentEnd:
+    """The end with what became of the bundle, by the places that the record tells."""
+    if end.loaded is None:
+        return end
+    home = f"{AGENT_HOME}/"
+    by_place = {home + path.decode("utf-8", "surrogateescape"): kept for path, kept in unchanged.items()}
+    by_path = {
+        file.path: None if file.placed_at is None else by_place.get(file.placed_at)
+        for file in end.loaded.files
+    }
+    return end.model_copy(update={"loaded": end.loaded.at_end(by_path)})
 
 
 def _placed(equipment: Equipment) -> dict[bytes, RegularFile]:

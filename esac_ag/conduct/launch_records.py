@@ -41,6 +41,7 @@ def assigned(
     bundles: dict[str, ArmBundle | None],
     folder: AttemptFolder,
     started_s: float,
+    snapshot: FileTree | None = None,
 ) -> Iterator[Assignment]:
     """What an agent is given, with the files open that grow while it acts."""
     limits = site.manifest.limits
@@ -71,6 +72,7 @@ def assigned(
             elapsed_s=lambda: clock.monotonic_s() - started_s,
             bundles=tuple(bundle for bundle in bundles.values() if bundle is not None),
             cancelled=lambda: site.stop.wished,
+            snapshot=snapshot or FileTree(),
         )
 
 

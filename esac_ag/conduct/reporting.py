@@ -56,6 +56,7 @@ def inputs_of(study: StudyRecords) -> ReportInputs:
         planned=planned,
         attempts=tuple(study.attempts.values()),
         gradings=study.gradings,
+        loaded=study.loaded,
         counting=counting,
         tasks=study.tasks,
         deviations=tuple(_deviations(study)),

@@ -14,6 +14,7 @@ from esac_ag.conduct.revision import runner_sha256
 from esac_ag.errors import HarnessError, InputRefused, UsageError
 from esac_ag.grading.proof import prove
 from esac_ag.grading.proof_record import ProofRecord
+from esac_ag.manifest.package import Trust
 from esac_ag.manifest.plan import GraderLimits
 from esac_ag.record import Record
 from esac_ag.rooms.graders import LoadedGrader, load_grader
@@ -38,6 +39,7 @@ class TaskLine(Record):
     checks: int | None = None
     references: int | None = None
     decoys: int | None = None
+    trust: Trust | None = None
     sealed: bool = False
     """Whether task.json names the digests of the files at hand."""
 
@@ -95,6 +97,7 @@ def list_tasks(workspace: Workspace) -> TaskList:
                 checks=len(grader.package.checks),
                 references=len(grader.package.references),
                 decoys=len(grader.package.decoys),
+                trust=grader.package.trust,
                 sealed=not unsealed(task, grader),
             )
         )
@@ -111,6 +114,7 @@ def unsealed(task: LoadedTask, grader: LoadedGrader) -> dict[str, str]:
     right = {
         "public_tree_sha256": task.snapshot_sha256,
         "private_grader_id": grader.private_grader_id,
+        "trust": grader.package.trust.value,
     }
     return {key: value for key, value in right.items() if getattr(task.package, key) != value}
 

@@ -137,6 +137,8 @@ class CallRecord(Record):
     first_token_s: float | None = None
     """From the call's arrival to the first event that carries output; null when not streamed."""
     streamed: bool = False
+    sends: Count = 1
+    """How often it was sent to the provider: more than once when the service failed in a way that passes."""
     model: str | None = None
     """As the agent asked."""
     answered_by: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from starlette.types import Send
 
 from esac_ag import clock
 from esac_ag.canonical import sha256_of_bytes
-from esac_ag.failures import Failure, FailureClass, classify
+from esac_ag.clock import Seeds
+from esac_ag.failures import Failure, FailureClass, classify, delay_s
 from esac_ag.gateway.bodies import KeptBody
 from esac_ag.gateway.calls import CallOutcome
 from esac_ag.gateway.lanes import CallNotes, LaneState
@@ -32,6 +34,8 @@ _OWN_STATUSES = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
 """Statuses that say that the request was wrong: the agent made it."""
+_PASSING = frozenset({FailureClass.RATE_LIMITED, FailureClass.OVERLOADED, FailureClass.TRANSPORT})
+"""What may pass, and of which no reply has begun: the same request is sent again."""
 
 
 class Answer(NamedTuple):
@@ -40,6 +44,16 @@ class Answer(NamedTuple):
     status: int
     headers: list[tuple[str, str]]
     body: bytes
+
+
+class _NoReply(NamedTuple):
+    """A send that brought no reply."""
+
+    failure: Failure
+    answer: Answer
+    """What the agent is told if it is not sent again."""
+    is_own_fault: bool
+    """Whether the provider refused what the agent asked."""
 
 
 async def send_answer(send: Send, answer: Answer) -> None:
@@ -67,6 +81,9 @@ class Exchange:
         self._send = send
         self._reader: ReplyReader | None = None
         self._last_byte_s = clock.monotonic_s()
+        self._jitter = Seeds(clock.opaque_id()).stream("backoff")
+        self._passing: Failure | None = None
+        """Of the last send, when it failed in a way that may pass."""
 
     async def run(self, prepared: Prepared, asked: Headers) -> None:
         """Send the request and pass the reply on."""
@@ -77,41 +94,61 @@ class Exchange:
             if kept is not None:
                 notes.request_file = kept.name
                 kept.feed(prepared.body)
+        headers = headers_to_provider(asked, plan.protocol, plan.sent_key_header, plan.key)
+        waited_s = 0.0
+        while (failed := await self._try(prepared.body, headers)) is not None:
+            pause_s = delay_s(failed.failure, notes.sends, self._jitter.random())
+            waited_s += pause_s
+            if not self._is_passing(failed.failure) or waited_s > plan.max_wait_s:
+                self._give_up(failed)
+                await self._answer(failed.answer)
+                return
+            await asyncio.sleep(pause_s)
+
+    async def _try(self, body: bytes, headers: list[tuple[str, str]]) -> _NoReply | None:
+        """Send the request once; none when a reply was passed on."""
+        plan = self._lane.plan
+        self._notes.sends += 1
         self._last_byte_s = clock.monotonic_s()
         request = self._http.build_request(
             "POST",
             plan.endpoint,
-            content=prepared.body,
-            headers=headers_to_provider(asked, plan.protocol, plan.sent_key_header, plan.key),
+            content=body,
+            headers=headers,
             timeout=httpx.Timeout(plan.silence_s, connect=CONNECT_TIMEOUT_S, pool=None),
         )
         try:
             response = await self._http.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            await self._fail(_transport_failure(error))
-            return
+            return self._failed(_transport_failure(error))
         try:
-            await self._pass_on(response)
+            return await self._pass_on(response)
         finally:
             await response.aclose()
 
-    async def _pass_on(self, response: httpx.Response) -> None:
+    def _is_passing(self, failure: Failure) -> bool:
+        """Whether the same request may be sent once more: nothing of a reply has reached the agent."""
+        self._passing = failure if failure.kind in _PASSING else None
+        return self._passing is not None and self._notes.sends < self._lane.plan.attempts
+
+    async def _pass_on(self, response: httpx.Response) -> _NoReply | None:
         encoding = response.headers.get("content-encoding", "identity")
         if response.status_code != HTTPStatus.OK:
-            await self._pass_failure(response, readable=encoding == "identity")
-        elif encoding != "identity":
-            await self._fail(
+            return await self._read_failure(response, readable=encoding == "identity")
+        if encoding != "identity":
+            return self._failed(
                 Failure(FailureClass.BROKEN_REPLY, f"content encoding {encoding}, which was not asked for")
             )
-        else:
-            with self._kept("reply") as kept:
-                await self._pass_reply(response, kept)
+        with self._kept("reply") as kept:
+            await self._pass_reply(response, kept)
+        return None
 
     async def _pass_reply(self, response: httpx.Response, kept: KeptBody | None) -> None:
         """Pass a reply on, piece by piece; a cut one is given as a cut one."""
         notes = self._notes
         notes.streamed = response.headers.get("content-type", "").startswith("text/event-stream")
         notes.reply_file = kept.name if kept else None
+        self._passing = None
         self._reader = reader = ReplyReader(self._lane.plan.protocol, streamed=notes.streamed)
         mask, digest = self._lane.mask.incremental(), hashlib.sha256()
         notes.reply_bytes, notes.status = 0, response.status_code
@@ -162,8 +199,8 @@ class Exchange:
         own = facts.failure.kind in _OWN_FAULTS
         notes.fail(CallOutcome.OWN_FAULT if own else CallOutcome.SERVICE_FAILED, facts.failure)
 
-    async def _pass_failure(self, response: httpx.Response, *, readable: bool) -> None:
-        """Pass on an answer that is no reply; what may quote the key or leads away is told in our words."""
+    async def _read_failure(self, response: httpx.Response, *, readable: bool) -> _NoReply:
+        """Read an answer that is no reply; what may quote the key or leads away is told in our words."""
         status = response.status_code
         data = await _beginning(response) if readable else b""
         headers = headers_to_agent(response.headers.multi_items())
@@ -185,19 +222,20 @@ class Exchange:
         elif not data:
             data = error_body(protocol, status, "no_reply", f"the provider answered with status {status}")
         own = status in _OWN_STATUSES and failure.kind in _OWN_FAULTS
-        self._notes.fail(CallOutcome.OWN_FAULT if own else CallOutcome.SERVICE_FAILED, failure)
         kept_headers = [header for header in headers if header[0] != "content-type"]
-        await self._answer(Answer(status, [*kept_headers, *JSON], data))
+        return _NoReply(failure, Answer(status, [*kept_headers, *JSON], data), is_own_fault=own)
 
-    async def _fail(self, failure: Failure) -> None:
-        """Tell the agent, in its protocol, that there is no reply."""
+    def _failed(self, failure: Failure) -> _NoReply:
+        """What an agent is told, in its protocol, when there is no reply."""
         late = failure.kind is FailureClass.TIMED_OUT
         status = HTTPStatus.GATEWAY_TIMEOUT if late else HTTPStatus.BAD_GATEWAY
         what = "the model's provider cannot be reached or gave no usable reply"
-        self._notes.fail(CallOutcome.SERVICE_FAILED, failure)
-        await self._answer(
-            Answer(status, JSON, error_body(self._lane.plan.protocol, status, failure.kind.value, what))
-        )
+        body = error_body(self._lane.plan.protocol, status, failure.kind.value, what)
+        return _NoReply(failure, Answer(status, JSON, body), is_own_fault=False)
+
+    def _give_up(self, failed: _NoReply) -> None:
+        outcome = CallOutcome.OWN_FAULT if failed.is_own_fault else CallOutcome.SERVICE_FAILED
+        self._notes.fail(outcome, failed.failure)
 
     async def _answer(self, answer: Answer) -> None:
         notes = self._notes
@@ -224,7 +262,10 @@ class Exchange:
                 return
             self._notes.usage, self._notes.answered_by = facts.usage, facts.model
         silent_s = clock.monotonic_s() - self._last_byte_s
-        if self._lane.closed:
+        if self._passing is not None:
+            # The attempt's time ran out, or the agent's patience, while the service was down.
+            self._notes.fail(CallOutcome.SERVICE_FAILED, self._passing)
+        elif self._lane.closed:
             self._notes.outcome = CallOutcome.CLOSED
         elif silent_s >= self._lane.plan.silent_after_s:
             what = f"the provider said nothing for {silent_s:.0f} s, and the agent left"

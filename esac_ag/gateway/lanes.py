@@ -47,6 +47,7 @@ class CallNotes:
     status: int | None = None
     first_token_s: float | None = None
     streamed: bool = False
+    sends: int = 0
     model: str | None = None
     answered_by: str | None = None
     standard_tier: bool = True
@@ -84,6 +85,7 @@ class CallNotes:
             latency_s=clock.monotonic_s() - self.arrived_s,
             first_token_s=self.first_token_s,
             streamed=self.streamed,
+            sends=self.sends,
             model=self.model,
             answered_by=self.answered_by,
             decoding=self.decoding,

@@ -12,6 +12,8 @@ from esac_ag.manifest.plan import Decoding, Limits, TokenPrice
 
 MOST_SILENCE_S = 600.0
 SILENT_AFTER_S = 60.0
+MOST_WAIT_S = 120.0
+"""Agents' own clients wait some minutes for a reply to begin."""
 MOST_CALLS_AT_ONCE = 64
 MOST_CALLS_WAITING = 64
 
@@ -41,6 +43,8 @@ class LanePlan:
         provider_tools: strip or refuse.
         key_header: how the key is sent; by default as the protocol's own provider expects.
         silence_s: longest time without a byte from the provider.
+        attempts: how often a call is sent at most when the service fails in a way that may pass.
+        max_wait_s: longest waiting, in all, between the sends of one call.
         silent_after_s: an agent that leaves after so long a silence left a service that failed.
     """
 
@@ -55,6 +59,8 @@ class LanePlan:
     provider_tools: ProviderTools = ProviderTools.STRIP
     key_header: KeyHeader | None = None
     silence_s: float = MOST_SILENCE_S
+    attempts: int = 1
+    max_wait_s: float = MOST_WAIT_S
     silent_after_s: float = SILENT_AFTER_S
 
     @property

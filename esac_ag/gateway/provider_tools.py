@@ -18,6 +18,8 @@ _RESPONSES_TOOLS = frozenset({"function", "custom", "local_shell", "apply_patch"
 _MESSAGES_TOOLS = ("bash_", "text_editor_", "memory_", "tool_search_tool_")
 """Versioned types of Anthropic's whose calls the agent carries out, and the search among its own tools."""
 
+_LONGEST_SCHEME = 32
+
 PROVIDER_FIELDS = {
     Protocol.CHAT: ("web_search_options", "search_parameters", "plugins", "data_sources"),
     Protocol.RESPONSES: ("plugins",),
@@ -93,10 +95,15 @@ def outside_reference(content: object) -> str | None:
         source = part.get("source")
         if isinstance(source, dict) and source.get("type") in {"url", "file"}:
             return f"source of type {source['type']}"
-        image = part.get("image_url")
-        address = image.get("url") if isinstance(image, dict) else image
-        if isinstance(address, str) and not address.startswith("data:"):
-            return "image_url with an address"
+        for name in ("image_url", "video_url", "audio_url"):
+            medium = part.get(name)
+            address = medium.get("url") if isinstance(medium, dict) else medium
+            if isinstance(address, str) and not address.startswith("data:"):
+                return f"{name} with an address"
+        data = part.get("file_data")
+        if isinstance(data, str) and "://" in data[:_LONGEST_SCHEME]:
+            # Some providers take an address in the place of the file's own bytes.
+            return "file_data with an address"
         if part.get("type") in {"container_upload", "item_reference"}:
             return str(part["type"])
     return None

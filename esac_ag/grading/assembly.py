@@ -56,7 +56,7 @@ def grader_contents(
     seed: str,
     limits: GraderLimits,
 ) -> FileTree:
-    """Everything in the judge's volume. Of the private package only the checks go in."""
+    """Everything in the judge's volume. Of the private package only the checks and their files go in."""
     plan = canonical_json(
         {
             "format_version": 1,
@@ -64,14 +64,17 @@ def grader_contents(
             "seed": seed,
             "total_s": limits.wall_clock_s,
             "file_bytes": limits.workspace_mib * 1024 * 1024,
+            **({"folders": list(package.folders)} if package.folders else {}),
         }
     )
     folders = {b"private", b"submission", b"snapshot", b"out"}
+    material = FileTree({path: node for path, node in private.items() if path.startswith(b"files/")})
     return FileTree(
         {
             **{folder: Directory() for folder in folders},
             b"judge.json": RegularFile(plan),
             b"private/checks.py": private[b"checks.py"],
+            **material.under(b"private"),
             **judged.under(b"submission"),
             **snapshot.under(b"snapshot"),
         }

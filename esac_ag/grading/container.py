@@ -31,19 +31,30 @@ _PROCESSES_MIB = 96
 were they alone able to fill it, the kernel would have only the judge left to kill."""
 
 
-def workspace_mib(limits: GraderLimits) -> int:
-    """Size of the subject's memory: what the limits say, as far as the container's memory can bear it."""
-    return min(limits.workspace_mib, max(8, limits.memory_mib - _TMP_MIB - _SHARED_MIB - _PROCESSES_MIB))
+def workspace_mib(limits: GraderLimits, folders: int = 0) -> int:
+    """Size of the subject's memory: what the limits say, as far as the container's memory can bear it.
+
+    `folders`: how many further folders of that size there are.
+    """
+    bearable_mib = (limits.memory_mib - _TMP_MIB - _SHARED_MIB - _PROCESSES_MIB) // (1 + folders)
+    return min(limits.workspace_mib, max(8, bearable_mib))
 
 
 def grader_spec(
-    *, image: str, limits: GraderLimits, study: str, attempt: str, role: Role = Role.GRADER
+    *,
+    image: str,
+    limits: GraderLimits,
+    study: str,
+    attempt: str,
+    role: Role = Role.GRADER,
+    folders: tuple[str, ...] = (),
 ) -> SandboxSpec:
     """A container that judges one submission.
 
     The supervisor is root without any right over files: three capabilities let it start processes of the
-    other two users and end them. Everything else of root's is gone.
+    other two users and end them. Everything else of root's is gone. `folders`: more of the subject's.
     """
+    size_bytes = workspace_mib(limits, len(folders)) * _MIB
     return SandboxSpec(
         image=image,
         role=role,
@@ -56,12 +67,11 @@ def grader_spec(
         capabilities=("SETUID", "SETGID", "KILL"),
         volumes=(Volume(path=GRADE_FOLDER),),
         scratch=(
-            ScratchMount(
-                path=SUBJECT_FOLDER,
-                size_bytes=workspace_mib(limits) * _MIB,
-                owner_uid=SUBJECT_UID,
-                mode=0o755,
-                max_files=_MAX_FILES,
+            *(
+                ScratchMount(
+                    path=path, size_bytes=size_bytes, owner_uid=SUBJECT_UID, mode=0o755, max_files=_MAX_FILES
+                )
+                for path in (SUBJECT_FOLDER, *folders)
             ),
             ScratchMount(path="/tmp", size_bytes=_TMP_MIB * _MIB, max_files=_MAX_FILES),  # noqa: S108
         ),

@@ -52,7 +52,8 @@ def grade(
         image_digest: its content digest, for the record.
         limits: of the container; `wall_clock_s` is for all checks together.
         package: the declared checks.
-        private: the private package's files, of which `checks.py` enters the container.
+        private: the private package's files, of which `checks.py` and what lies below `files/` enter the
+            container.
         snapshot: the frozen snapshot.
         submission: what the agent left.
         attempt_id: for the record and the labels.
@@ -70,7 +71,7 @@ def grade(
     started_s = monotonic_s()
     judged = judged_tree(submission, snapshot, package.restore)
     contents = grader_contents(package, private, judged, snapshot, seed=seed, limits=limits)
-    spec = grader_spec(image=image, limits=limits, study=study, attempt=attempt_id)
+    spec = grader_spec(image=image, limits=limits, study=study, attempt=attempt_id, folders=package.folders)
     checks: tuple[CheckResult, ...] = ()
     reason: str | None = None
     with engine.create(spec) as sandbox:

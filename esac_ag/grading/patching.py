@@ -1,4 +1,4 @@
-"""Applies a task author's patch to a tree. For trusted patches: references, decoys, scripted actions."""
+"""Applies a task author's patch to a tree, and makes one. For references, decoys, scripted actions."""
 
 from __future__ import annotations
 
@@ -40,6 +40,51 @@ def apply_patch(tree: FileTree, patch: bytes) -> FileTree:
                 remedy="make the patch again from the snapshot with `git diff --no-index`",
             )
         return _read(folder)
+
+
+def make_patch(before: FileTree, after: FileTree) -> bytes:
+    """What `apply_patch` makes the second tree of the first with: exact but for empty folders.
+
+    Raises:
+        InputRefused: git cannot take the trees.
+    """
+    with temporary_folder("patch") as folder:
+        _git(folder, "init", "--quiet", "--template=", "--bare", "objects")
+        (folder / "objects" / "info").mkdir(exist_ok=True)
+        # Attributes that the trees bring along would change bytes on their way in.
+        (folder / "objects" / "info" / "attributes").write_text(
+            "* -text -filter -ident -working-tree-encoding\n"
+        )
+        trees = [_written(folder, name, tree) for name, tree in (("before", before), ("after", after))]
+        return _git(folder / "objects", "diff-tree", "-r", "-p", "--binary", "--no-renames", *trees)
+
+
+def _written(folder: Path, name: str, tree: FileTree) -> str:
+    """A tree as git's: its object id."""
+    (folder / name).mkdir()
+    _write(folder / name, tree)
+    where = (f"--git-dir={folder / 'objects'}", f"--work-tree={folder / name}", "-c", "core.autocrlf=false")
+    (folder / "objects" / "index").unlink(missing_ok=True)
+    _git(folder / name, *where, "add", "--all", "--force")
+    return _git(folder / name, *where, "write-tree").decode().strip()
+
+
+def _git(folder: Path, *argv: str) -> bytes:
+    done = subprocess.run(
+        ["git", *argv],
+        cwd=folder,
+        env=_environment(folder.parent),
+        capture_output=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise InputRefused(
+            "git cannot compare two trees.",
+            expected="trees of ordinary files",
+            found=done.stderr.decode("utf-8", "backslashreplace").strip()[:2000],
+        )
+    return done.stdout
 
 
 def _environment(folder: Path) -> dict[str, str]:

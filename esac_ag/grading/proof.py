@@ -105,6 +105,7 @@ def prove(
         repeats=repeats,
         seeds=seeds,
         variants=tried,
+        trust=package.trust,
         holds=not faults,
         faults=faults,
     )
@@ -147,7 +148,7 @@ def _submit(
     for seed in seeds:
         variant.gradings.append(pool.submit(_grade, bench, variant, snapshot, package, private, seed))
         # Public tests say nothing about decoys: a good decoy passes them.
-        if variant.kind is not VariantKind.DECOY:
+        if task.public_command and variant.kind is not VariantKind.DECOY:
             variant.public.append(pool.submit(_run_public, bench, variant, task))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from esac_ag.manifest.package import Trust
 from esac_ag.manifest.plan import Digest
 from esac_ag.record import Identifier, Record, Sha256
 
@@ -48,7 +49,7 @@ class Variant(Record):
     id: Identifier
     trials: tuple[Trial, ...]
     public: tuple[PublicOutcome, ...]
-    """Empty for decoys."""
+    """Empty for decoys, and for tasks without public tests."""
 
 
 class ProofRecord(Record):
@@ -63,6 +64,7 @@ class ProofRecord(Record):
     seeds: tuple[str, ...]
     """One for each repetition, the same for all variants."""
     variants: tuple[Variant, ...]
+    trust: Trust = Trust.SEPARATE
     holds: bool
     faults: tuple[str, ...]
     """One sentence for each rule that is broken."""

@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from esac_ag.grading.proof_record import PublicOutcome, Variant, VariantKind
-from esac_ag.manifest.package import CheckKind, GraderPackage, TaskPackage
+from esac_ag.manifest.package import CheckKind, GraderPackage, TaskPackage, Trust
 
 MIN_CHECKS = 8
 MIN_REFERENCES = 2
 MIN_DECOYS = 3
+MINIMA = {
+    Trust.SEPARATE: (MIN_CHECKS, MIN_REFERENCES, MIN_DECOYS),
+    # What comes from elsewhere has the one verdict and the one solution that it came with.
+    Trust.SHARED_PROCESS: (1, 1, 0),
+}
+"""Checks, references and decoys that a package has at least."""
 
 
 def faults_of(task: TaskPackage, package: GraderPackage, variants: tuple[Variant, ...]) -> tuple[str, ...]:
@@ -23,10 +29,11 @@ def faults_of(task: TaskPackage, package: GraderPackage, variants: tuple[Variant
 
 
 def _of_package(package: GraderPackage) -> Iterator[str]:
+    checks, references, decoys = MINIMA[package.trust]
     counts = (
-        ("checks", len(package.checks), MIN_CHECKS),
-        ("references", len(package.references), MIN_REFERENCES),
-        ("decoys", len(package.decoys), MIN_DECOYS),
+        ("checks", len(package.checks), checks),
+        ("references", len(package.references), references),
+        ("decoys", len(package.decoys), decoys),
     )
     yield from (
         f"{found} {what}, at least {least} are needed" for what, found, least in counts if found < least

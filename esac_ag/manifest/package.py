@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from esac_ag.record import Identifier, Record, Sha256
+
+
+class Trust(StrEnum):
+    """Whom a grader's verdicts have to be taken from."""
+
+    SEPARATE = "separate"
+    """From a process of another user, which never imports the submission."""
+    SHARED_PROCESS = "shared-process"
+    """From a process that runs as the submission does, so that a hostile submission could forge them."""
+
+
+SHARED_TRUST = "a hostile submission could forge the verdict, which comes from a process of its own user"
 
 
 class TaskPackage(Record):
@@ -24,8 +37,11 @@ class TaskPackage(Record):
     public_root: str
     public_tree_sha256: Sha256
     public_command: str
+    """Empty: the task has no public tests, and the proof runs none."""
     baseline_expected_failure: str
     private_grader_id: str
+    trust: Trust = Trust.SEPARATE
+    """As the grader's; sealing copies it, so that reports know it without the private package."""
 
 
 class TaskPackages(Record):
@@ -92,6 +108,31 @@ class Decoy(Record):
     why: str
 
 
+_FOLDER = r"^(/[A-Za-z0-9][A-Za-z0-9._-]*)+$"
+_TAKEN = frozenset(
+    {"bin", "boot", "dev", "esac", "etc", "grade", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin"}
+    | {"subject", "sys", "tmp"}
+)
+"""First parts of paths in the grader's container that cannot be laid over without breaking it."""
+_TAKEN_IN = {
+    "usr": {"bin", "include", "lib", "lib32", "lib64", "libexec", "libx32", "sbin", "share"},
+    "var": {"cache", "lib", "run", "tmp"},
+}
+"""Second parts of paths of which that is true, too; the folders of the first parts themselves are."""
+
+
+def can_be_a_folder(path: str) -> bool:
+    """Whether a folder of the subject's own can lie at an absolute path of the grader's container."""
+    if re.fullmatch(_FOLDER, path) is None:
+        return False
+    first, *below = path.split("/")[1:]
+    if first in _TAKEN:
+        return False
+    return first not in _TAKEN_IN or (
+        bool(below) and below[0] not in _TAKEN_IN[first] and path != "/usr/local"
+    )
+
+
 class GraderPackage(Record):
     """The contents of `grader.json`."""
 
@@ -99,5 +140,20 @@ class GraderPackage(Record):
     task_id: Identifier
     restore: tuple[str, ...] = ()
     checks: Annotated[tuple[CheckDeclaration, ...], Field(min_length=1)]
-    references: Annotated[tuple[Reference, ...], Field(min_length=1)]
-    decoys: Annotated[tuple[Decoy, ...], Field(min_length=1)]
+    references: tuple[Reference, ...]
+    decoys: tuple[Decoy, ...]
+    trust: Trust = Trust.SEPARATE
+    folders: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=_FOLDER)], ...], Field(max_length=6)
+    ] = ()
+    """Absolute paths in the grader's container at which the subject gets empty folders of its own, in memory,
+    for checks that need a submission at a certain place."""
+
+    @model_validator(mode="after")
+    def _as_its_trust_demands(self) -> Self:
+        if self.trust is Trust.SEPARATE and not (self.references and self.decoys):
+            raise ValueError("a grader needs a reference and a decoy")
+        wrong = [folder for folder in self.folders if not can_be_a_folder(folder)]
+        if wrong or len(set(self.folders)) != len(self.folders):
+            raise ValueError(f"no folders of the subject's own can lie at {', '.join(wrong or self.folders)}")
+        return self

@@ -9,8 +9,8 @@ from pydantic import JsonValue, ValidationError
 from esac_ag.canonical import sha256_of
 from esac_ag.manifest.collector import Collector
 from esac_ag.manifest.findings import shown
-from esac_ag.manifest.plan import Isolation, ProbeReference
-from esac_ag.manifest.probe import ProbeRecord
+from esac_ag.manifest.plan import Isolation, Network, ProbeReference
+from esac_ag.manifest.probe import ProbeRecord, result_sha256
 from esac_ag.manifest.schema import report_schema_faults, schema_of
 from esac_ag.manifest.sections import Sections
 from esac_ag.manifest.soundness import report_unsound
@@ -18,6 +18,7 @@ from esac_ag.manifest.version1_files import Fault
 from esac_ag.manifest.version2_files import Version2Files
 
 AT = ("isolation", "probe")
+FORMER_VERSION = 1
 PROBE = "Probe the isolation again (esac-ag probe), and freeze with the new record."
 FLAGS = tuple(name for name, field in Isolation.model_fields.items() if field.annotation is bool)
 
@@ -43,7 +44,11 @@ def judge_isolation(parts: Sections, files: Version2Files, out: Collector) -> No
 
 def _judge_record(data: JsonValue, reference: ProbeReference, parts: Sections, out: Collector) -> None:
     inner = out.about(reference.record)
-    if report_unsound(data, inner) or report_schema_faults(data, schema_of(ProbeRecord, "probe-v1"), inner):
+    if isinstance(data, dict) and data.get("format_version") == FORMER_VERSION:
+        what = "The probe record is of a former probe, which tried less."
+        inner.unready(("format_version",), "probe-stale", what, "2", "1", PROBE)
+        return
+    if report_unsound(data, inner) or report_schema_faults(data, schema_of(ProbeRecord, "probe-v2"), inner):
         return
     digest = sha256_of(data)
     if digest != reference.sha256:
@@ -61,20 +66,32 @@ def _judge_record(data: JsonValue, reference: ProbeReference, parts: Sections, o
 def _judge_result(record: ProbeRecord, out: Collector) -> None:
     for index, route in enumerate(record.routes):
         if route.reached:
-            what = f"The probe reached private material by {route.name}."
+            what = f"The probe reached private material by {route.name.value}."
             out.unready(("routes", index, "reached"), "probe-reached", what, "false", route.detail, PROBE)
-        elif route.tried == 0:
-            what = f"The probe tried nothing by {route.name}."
-            out.unready(("routes", index, "tried"), "probe-reached", what, "1 or more", "0", PROBE)
+    for name in record.untried:
+        what = f"The probe tried nothing by {name}."
+        out.unready(("routes",), "probe-untried", what, "1 or more", "0", PROBE)
+    found = result_sha256(record.routes)
+    if found != record.result_sha256:
+        what = "The routes are not the ones whose digest the record holds."
+        out.unready(("result_sha256",), "probe-inconsistent", what, record.result_sha256, found, PROBE)
     if not record.passed:
         out.unready(("passed",), "probe-failed", "The probe did not pass.", "true", "false", PROBE)
     elif not record.holds:
         what = "The record says that the probe passed, its routes say that it did not."
         out.unready(("passed",), "probe-inconsistent", what, "false", "true", PROBE)
+    expected = None if record.network is Network.NONE else "socket"
+    if record.model_path != expected:
+        what = "The record's way to the model is not its network's."
+        out.unready(
+            ("model_path",), "probe-inconsistent", what, shown(expected), shown(record.model_path), PROBE
+        )
 
 
 def _judge_fit(record: ProbeRecord, parts: Sections, out: Collector) -> None:
     pairs: list[tuple[tuple[str, ...], str, str]] = []
+    if parts.study_id is not None:
+        pairs.append((("study_id",), parts.study_id, record.study_id))
     if parts.images:
         pairs.append((("images", "agent"), parts.images.agent.digest, record.images.agent))
         pairs.append((("images", "grader"), parts.images.grader.digest, record.images.grader))

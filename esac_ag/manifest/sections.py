@@ -42,6 +42,7 @@ def is_suite_plan(data: Mapping[str, JsonValue]) -> bool:
 class Sections:
     """Each part of a manifest, or none where it is missing or malformed. Lists keep their positions."""
 
+    study_id: str | None
     phase: Phase | None
     status: Status | None
     model: Model | None
@@ -67,6 +68,7 @@ class Sections:
             return _read(data.get(key), kind)
 
         return cls(
+            study_id=part("study_id", str),
             phase=part("phase", Phase),
             status=part("status", Status),
             model=part("model", Model),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from esac_ag.attempt import AttemptRecord, Cell, Costs
 from esac_ag.manifest.package import Dimension
+from esac_ag.manifest.plan import AgentKind, AgentPlan
 from esac_ag.report.claim import limits_of_claim
 from esac_ag.report.comparisons import arm_comparison, arm_scores, dimension_comparison, task_arm
 from esac_ag.report.costs import arm_costs
 from esac_ag.report.counts import arm_counts, critical_count, critical_runs
 from esac_ag.report.escaping import visible
 from esac_ag.report.inputs import ReportInputs, SpoiledAttempt, refuse_contradictions
+from esac_ag.report.manipulation import RunProof, manipulation_check
+from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.report.runs import Facts
 from esac_ag.report.view import (
     AttemptRow,
@@ -34,12 +37,14 @@ def build_view(inputs: ReportInputs) -> ReportView:
     counts = tuple(arm_counts(facts, arm) for arm in facts.arms)
     comparisons = tuple(arm_comparison(facts, arm) for arm in facts.arms if arm != facts.control)
     critical = critical_runs(facts)
+    check = _manipulation(facts)
     return ReportView(
         format_version=1,
-        notices=notices(inputs.manifest, counts),
+        notices=notices(inputs.manifest, counts, check),
         answer=answer(inputs.manifest, comparisons),
         header=_header(facts),
         method=_method(inputs),
+        manipulation=check,
         counts=counts,
         scores=tuple(arm_scores(facts, arm) for arm in facts.arms),
         comparisons=comparisons,
@@ -53,7 +58,29 @@ def build_view(inputs: ReportInputs) -> ReportView:
         prices=_prices(inputs),
         incidents=_incidents(facts),
         attempts=_attempt_rows(facts),
-        limits_of_claim=limits_of_claim(inputs.manifest),
+        limits_of_claim=limits_of_claim(inputs.manifest, inputs.tasks),
+    )
+
+
+def _program(plan: AgentPlan) -> str | None:
+    """The command-line agent that a plan names."""
+    return visible(str(plan.settings.get("agent"))) if plan.kind is AgentKind.COMMAND else None
+
+
+def _manipulation(facts: Facts) -> ManipulationCheck:
+    """The check over the attempts that count, whether they are graded or not."""
+    loaded = facts.inputs.loaded
+    return manipulation_check(
+        facts.inputs.manifest.arms,
+        facts.agent_kind,
+        {
+            arm: [
+                RunProof(run.attempt.attempt_id, loaded.get(run.attempt.attempt_id))
+                for run in facts.runs_of_arm(arm)
+                if run.attempt is not None
+            ]
+            for arm in facts.arms
+        },
     )
 
 
@@ -65,6 +92,7 @@ def _header(facts: Facts) -> Header:
         manifest_sha256=facts.inputs.manifest_sha256,
         model=manifest.model,
         agent_kind=manifest.agent.kind,
+        agent_program=_program(manifest.agent),
         agent_version=visible(manifest.agent.version),
         harness_version=manifest.harness.version,
         harness_revision=manifest.harness.revision,

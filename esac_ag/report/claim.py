@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from esac_ag.manifest.package import TaskPackage, Trust
 from esac_ag.manifest.plan import AgentKind, Manifest
 from esac_ag.report.numbers import METHOD_NAMES, percent
 from esac_ag.report.words import SCRIPTED_NOTICE
@@ -16,9 +19,29 @@ _READ_TOGETHER = (
 )
 
 
-def limits_of_claim(manifest: Manifest) -> tuple[str, ...]:
-    """The boundary of the claim, in sentences; the same for every outcome."""
-    return (_boundary(manifest), _CHECKS_ONLY, _unit(manifest), _intervals(manifest), _READ_TOGETHER)
+def limits_of_claim(manifest: Manifest, tasks: Mapping[str, TaskPackage]) -> tuple[str, ...]:
+    """The boundary of the claim, in sentences; the same for every outcome.
+
+    Args:
+        manifest: of the study.
+        tasks: packages by task id.
+    """
+    return (
+        _boundary(manifest),
+        _CHECKS_ONLY,
+        *_trust(tasks),
+        _unit(manifest),
+        _intervals(manifest),
+        _READ_TOGETHER,
+    )
+
+
+def _trust(tasks: Mapping[str, TaskPackage]) -> tuple[str, ...]:
+    shared = sorted(id_ for id_, task in tasks.items() if task.trust is Trust.SHARED_PROCESS)
+    if not shared:
+        return ()
+    whose = f"Verdicts of {', '.join(shared)} (trust: {Trust.SHARED_PROCESS.value})"
+    return (f"{whose} come from a process of the submission's user: a hostile submission could forge them.",)
 
 
 def _boundary(manifest: Manifest) -> str:

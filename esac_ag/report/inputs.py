@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from esac_ag.attempt import GRADED_OUTCOMES, AttemptRecord, Cell, Grading, Outcome
+from esac_ag.attempt.loaded import LoadedInstructions
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.package import TaskPackage
 from esac_ag.manifest.plan import Manifest
@@ -48,6 +49,8 @@ class ReportInputs:
     """The attempt that counts for a cell; cells without one are missing."""
     tasks: Mapping[str, TaskPackage]
     """By task id."""
+    loaded: Mapping[str, LoadedInstructions] = field(default_factory=dict)
+    """What was loaded, by attempt id; attempts that left no such record are missing."""
     ledger: LedgerSummary = field(default_factory=LedgerSummary)
     deviations: tuple[str, ...] = ()
     """What was done otherwise than sealed, a sentence each."""
@@ -77,6 +80,8 @@ def refuse_contradictions(inputs: ReportInputs) -> None:
         _refuse("ledger.jsonl", "an attempt that counts for one cell", "one that counts for two")
     for attempt_id, grading in inputs.gradings.items():
         _check_grading(attempt_id, grading, by_id)
+    for attempt_id, loaded in inputs.loaded.items():
+        _check_loaded(attempt_id, loaded, by_id)
 
 
 def _check_plan(inputs: ReportInputs) -> None:
@@ -134,6 +139,17 @@ def _check_grading(attempt_id: str, grading: Grading, by_id: Mapping[str, Attemp
         _refuse(where, f"task {attempt.cell.task}", grading.task_id)
     if attempt.submission is None or grading.submission_tree_sha256 != attempt.submission.tree_sha256:
         _refuse(where, "the submission of its attempt", grading.submission_tree_sha256)
+
+
+def _check_loaded(attempt_id: str, loaded: LoadedInstructions, by_id: Mapping[str, AttemptRecord]) -> None:
+    where = f"attempts/{attempt_id}/loaded-instructions.json"
+    if attempt_id not in by_id:
+        _refuse(where, "a record of an attempt with a record", "no such record")
+    attempt = by_id[attempt_id]
+    if loaded.arm != attempt.cell.arm:
+        _refuse(where, f"arm {attempt.cell.arm}", loaded.arm)
+    if loaded.agent_kind not in (None, attempt.agent_kind):
+        _refuse(where, f"agent kind {attempt.agent_kind}", str(loaded.agent_kind))
 
 
 def _refuse(where: str, expected: str, found: str) -> NoReturn:

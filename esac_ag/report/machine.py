@@ -18,6 +18,7 @@ from esac_ag.statistics.pairs import TaskPair
 CSV_NAME: Final = "report.csv"
 
 _SHARED = ("row_kind", "study_id", "manifest_sha256", "agent_kind", "task", "family", "contrast", "arm")
+_CHECK = ("manipulation_check",)
 _ATTEMPT = (
     *("repetition", "attempt_id", "ordinal", "counts", "outcome", "limit", "reason", "agent_label"),
     *("state", "invalid_reason", "score", *(f"score_{dimension}" for dimension in Dimension)),
@@ -27,7 +28,7 @@ _PAIR = (
     *("control", "planned_runs", "arm_runs", "control_runs", "arm_mean", "control_mean", "difference"),
     *("difference_worst", "difference_best", "note"),
 )
-COLUMNS: Final = (*_SHARED, *_ATTEMPT, *_PAIR)
+COLUMNS: Final = (*_SHARED, *_CHECK, *_ATTEMPT, *_PAIR)
 """Columns of `report.csv`; a row leaves those of the other kind empty."""
 
 Field = str | int | float | None
@@ -116,6 +117,7 @@ def _ids(
         "family": family,
         "contrast": contrast,
         "arm": arm,
+        "manipulation_check": view.manipulation.state,
     }
 
 

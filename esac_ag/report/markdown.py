@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from esac_ag.report.escaping import markdown as safe
+from esac_ag.report.manipulation_text import manipulation_section
 from esac_ag.report.markdown_results import (
     comparison_sections,
     dimension_section,
@@ -14,7 +15,7 @@ from esac_ag.report.markdown_results import (
 from esac_ag.report.markdown_table import code, table
 from esac_ag.report.markdown_treatment import cost_section, critical_section, incident_section
 from esac_ag.report.numbers import METHOD_NAMES, percent
-from esac_ag.report.view import ReportView
+from esac_ag.report.view import Header, ReportView
 
 
 def render_markdown(view: ReportView) -> str:
@@ -31,6 +32,7 @@ def render_markdown(view: ReportView) -> str:
         *summary_table(view),
         "",
         *_counts(view),
+        *manipulation_section(view.manipulation, tuple(item.arm for item in view.counts)),
         *comparison_sections(view),
         *run_section(view),
         *dimension_section(view),
@@ -75,6 +77,11 @@ def _counts(view: ReportView) -> Iterator[str]:
     yield ""
 
 
+def _agent(header: Header) -> str:
+    """What acted."""
+    return header.agent_kind if header.agent_program is None else f"{header.agent_program} (command line)"
+
+
 def _sealed(view: ReportView) -> Iterator[str]:
     header, method = view.header, view.method
     reasoning = f", reasoning {header.model.reasoning}" if header.model.reasoning else ""
@@ -90,7 +97,7 @@ def _sealed(view: ReportView) -> Iterator[str]:
                 "Model",
                 safe(f"{header.model.name} {header.model.version} ({header.model.provider}){reasoning}"),
             ),
-            ("Agent", f"{header.agent_kind}, version {safe(header.agent_version)}"),
+            ("Agent", f"{safe(_agent(header))}, version {safe(header.agent_version)}"),
             ("Harness", safe(f"{header.harness_version}, revision {header.harness_revision}{dirty}")),
             *((f"Image of the {role}", code(image.digest)) for role, image in sorted(header.images.items())),
             ("Design", f"{header.tasks} tasks x {header.arms} arms x {header.repetitions} repetitions"),

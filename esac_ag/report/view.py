@@ -9,6 +9,7 @@ from esac_ag.attempt import Costs, LimitKind, Outcome
 from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.manifest.plan import AgentKind, Image, IntervalMethod, Model, Phase
 from esac_ag.record import Record, Sha256
+from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.statistics.aggregate import RunSummary
 from esac_ag.statistics.estimates import MaybeEstimate
 from esac_ag.statistics.pairs import PairedComparison, TaskPair
@@ -35,6 +36,8 @@ class Header(Record):
     manifest_sha256: Sha256
     model: Model
     agent_kind: AgentKind
+    agent_program: str | None = None
+    """Name of the command-line agent; null for other kinds."""
     agent_version: str
     harness_version: str
     harness_revision: str
@@ -277,6 +280,8 @@ class ReportView(Record):
     """The result in one sentence or two."""
     header: Header
     method: Method
+    manipulation: ManipulationCheck
+    """Whether the arms were loaded, and nothing of them elsewhere."""
     counts: tuple[ArmCounts, ...]
     scores: tuple[ArmScores, ...]
     comparisons: tuple[ArmComparison, ...]

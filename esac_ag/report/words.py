@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, Manifest, Phase
+from esac_ag.report.manipulation_text import manipulation_notice
+from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.report.numbers import interval_words, percent, plural, signed_points
 from esac_ag.report.view import ArmComparison, ArmCounts
 from esac_ag.statistics.estimates import (
@@ -18,7 +20,7 @@ WHOLE_RANGE = 2 * (HIGHEST_SCORE - LOWEST_SCORE)
 FEW_TASKS = MINIMUM_TASKS[Phase.PRIMARY]
 
 
-def notices(manifest: Manifest, counts: tuple[ArmCounts, ...]) -> tuple[str, ...]:
+def notices(manifest: Manifest, counts: tuple[ArmCounts, ...], check: ManipulationCheck) -> tuple[str, ...]:
     """What a reader must know before any number."""
     found = []
     if manifest.agent.kind is AgentKind.SCRIPTED:
@@ -26,10 +28,18 @@ def notices(manifest: Manifest, counts: tuple[ArmCounts, ...]) -> tuple[str, ...
             f"{SCRIPTED_NOTICE}. The agent replayed files of actions, so the numbers show that the harness "
             "runs, and nothing else."
         )
+    counted = sum(item.planned - item.missing for item in counts)
+    if said := manipulation_notice(check, manifest.agent.kind, counted):
+        found.append(said)
     if manifest.phase is Phase.CALIBRATION:
         found.append(
             "Calibration: these runs serve to repair the harness and the graders, and are excluded "
             "from results."
+        )
+    if manifest.phase is Phase.SHADOW and len(manifest.tasks) < FEW_TASKS:
+        found.append(
+            f"A look at {plural(len(manifest.tasks), 'task')}, fewer than the {FEW_TASKS} of a scored pilot: "
+            "it describes what happened on them, and supports no general claim."
         )
     without = sum(item.planned - item.graded for item in counts)
     if without:

@@ -187,8 +187,8 @@ def _refuse_unless_fitting(tree: FileTree, kind: ArmKind, source: Path) -> None:
         )
 
 
-def lay_down(tree: FileTree, folder: Path) -> bool:
-    """Write a bundle's files into a folder that is there whole or not at all; false when it was there.
+def lies_there(tree: FileTree, folder: Path) -> bool:
+    """Whether a folder holds a bundle already, the same; nothing is written.
 
     Raises:
         InputRefused: other content has the place.
@@ -216,8 +216,18 @@ def lay_down(tree: FileTree, folder: Path) -> bool:
                 found=str(unlike),
                 remedy="Choose another --id; a bundle that was sealed is never changed.",
             )
-        if unlike is not None:
-            return False
+        return unlike is not None
+    return False
+
+
+def lay_down(tree: FileTree, folder: Path) -> bool:
+    """Write a bundle's files into a folder that is there whole or not at all; false when it was there.
+
+    Raises:
+        InputRefused: other content has the place.
+    """
+    if lies_there(tree, folder):
+        return False
     staged = folder.with_name(f".{folder.name}.{clock.opaque_id()}")
     try:
         for path, node in tree.files().items():

@@ -32,7 +32,7 @@ RECORDS: Mapping[str, type[BaseModel]] = {
     "grader-v1": GraderPackage,
     "grading-v1": Grading,
     "manifest-v2": Manifest,
-    "probe-v1": ProbeRecord,
+    "probe-v2": ProbeRecord,
     "report-v1": ReportView,
     "suite-arms-v1": SuiteArms,
     "suite-grading-v1": ItemGrading,

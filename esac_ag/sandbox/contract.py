@@ -46,6 +46,8 @@ class Role(StrEnum):
     AGENT = "agent"
     GRADER = "grader"
     PROBE = "probe"
+    RELAY = "relay"
+    """Leads from a network of two containers to the model gateway; see `sandbox/model_way.py`."""
 
 
 class Volume(Record):
@@ -72,7 +74,7 @@ class ScratchMount(Record):
 
 
 class SandboxSpec(Record):
-    """Everything that makes a container. Hardening is not an option: see `sandbox/docker.py`."""
+    """Everything that makes a container. Hardening is not an option: see `sandbox/options.py`."""
 
     image: str
     """Reference or engine id."""
@@ -95,6 +97,9 @@ class SandboxSpec(Record):
     """Folder of the host that holds the model gateway's socket and nothing else: the only mount of the host
     there is, read-only, at `sandbox.model_socket.MOUNT_POINT`. Without a network there is no other way to a
     model. A grader never has one."""
+    peer_network: Annotated[str, Field(pattern=r"^esac-ag-net-[0-9a-f]{16}$")] | None = None
+    """Name that `Engine.network` gave: the container's only network, with one other container on it, its
+    relay. None: no network at all. A grader never has one."""
     cpus: Annotated[float, Field(gt=0)]
     memory_mib: Annotated[int, Field(gt=0)]
     pids: Annotated[int, Field(gt=0)]
@@ -103,8 +108,13 @@ class SandboxSpec(Record):
 
     @model_validator(mode="after")
     def _no_model_for_graders(self) -> Self:
-        if self.role is Role.GRADER and self.model_socket is not None:
+        ways = [way for way in (self.model_socket, self.peer_network) if way is not None]
+        if self.role is Role.GRADER and ways:
             raise ValueError("a grader reaches no model")
+        if self.role is Role.RELAY and (self.peer_network is None or self.model_socket is not None):
+            raise ValueError("a relay has a network and no socket")
+        if len(ways) > 1:
+            raise ValueError("there is one way to a model, a socket or a network")
         return self
 
 
@@ -182,6 +192,16 @@ class Dialogue(Protocol):
             DialogueTimeout: no line was finished in time; the container is frozen.
             SandboxLost: the container or the engine is gone.
             InfrastructureFailure: the line is longer than `limit_bytes`; so is the next call's.
+        """
+
+    def has_line(self, deadline: Deadline, *, beside: int) -> bool:
+        """Wait until `line` would answer at once, and tell whether it would.
+
+        For those who listen to something else, too: it waits no longer than until the descriptor `beside` can
+        be read. False may come earlier, and when the deadline passes; nothing is frozen then.
+
+        Raises:
+            SandboxLost: the container or the engine is gone.
         """
 
     def errors(self) -> bytes:
@@ -284,7 +304,20 @@ class Engine(Protocol):
             EngineUnavailable: no engine answers.
             ImageMissing: the image is not there.
             SandboxLost: the engine refused or lost the container.
-            UsageError: the spec's `model_socket` is not a private folder with one socket in it.
+            UsageError: the spec's `model_socket` is not a private folder with one socket in it, or its
+                `peer_network` is not an open network of this engine with a place in it.
+        """
+
+    def network(self, *, study: str, attempt: str) -> AbstractContextManager[str]:
+        """A network of one attempt's own, by its name; leaving the block removes it.
+
+        For `SandboxSpec.peer_network` of one relay and of one other container, which are to be gone when the
+        block is left. They reach each other's ports and nothing else: not the host, no other network, and
+        no name server beyond the engine's, which knows their own names.
+
+        Raises:
+            EngineUnavailable: no engine answers.
+            InfrastructureFailure: the engine made none, or could not remove it; it has no addresses left.
         """
 
     def image_digest(self, reference: str) -> str:
@@ -305,10 +338,10 @@ class Engine(Protocol):
         """Name and version of the engine, for records."""
 
     def studies(self, workspace: str) -> tuple[str, ...]:
-        """Studies of a workspace that still have containers or volumes, in order."""
+        """Studies of a workspace that still have containers, volumes or networks, in order."""
 
     def leftovers(self, workspace: str, study: str | None = None) -> Iterator[str]:
-        """Descriptions of containers and volumes of a workspace, or of a study of it, that still exist."""
+        """Descriptions of what a workspace, or a study of it, still has: containers, volumes, networks."""
 
     def clean(self, workspace: str, study: str | None = None) -> tuple[str, ...]:
         """Remove what `leftovers` tells, but not what another live process uses; tell what was removed."""

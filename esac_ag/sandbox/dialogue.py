@@ -22,6 +22,9 @@ class Wire(Readable, Protocol):
     def read_or_write(self, wait_s: float) -> bytes | None:
         """As `read`, but waits no longer than until input can be taken."""
 
+    def read_beside(self, wait_s: float, beside: int) -> bytes | None:
+        """As `read`, but waits no longer than until the descriptor `beside` can be read."""
+
     def write(self, data: memoryview) -> int:
         """How many of the first bytes were taken at once; 0 too when the other side takes no more."""
 
@@ -95,6 +98,8 @@ class LineDialogue:
         self._lines = Lines()
         self._errors = CappedOutput(ERROR_BYTES, None)
         self._is_over = False
+        self._watch = Questions(peer.has_ended)
+        """For waits that are many and short: each would begin with a question soon."""
 
     def send(self, data: bytes, deadline: Deadline) -> None:
         """Write all of it, hearing meanwhile: the command may not read before it could write."""
@@ -119,6 +124,21 @@ class LineDialogue:
             if line is not None or self._is_over:
                 return line
             self._hear(self._wire.read, questions, deadline)
+
+    def has_line(self, deadline: Deadline, *, beside: int) -> bool:
+        """Whether the next line, or the end, is there; waits for it, for `beside`, or for the deadline."""
+        while not self._is_over and self._lines.first_bytes() == len(self._lines):
+            data = self._wire.read_beside(min(self._watch.pause_s(), deadline.remaining_s()), beside)
+            if data:
+                self._take(data)
+            elif data == b"":
+                self._end()
+            elif self._watch.answer():
+                drain(self._wire, self._take)
+                self._end()
+            else:
+                return False
+        return True
 
     def errors(self) -> bytes:
         """Standard error so far, at most its first 64 KiB."""

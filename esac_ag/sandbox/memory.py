@@ -13,13 +13,25 @@ from contextlib import contextmanager, suppress
 
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.errors import HarnessError, ImageMissing
-from esac_ag.sandbox.contract import Sandbox, SandboxSpec
+from esac_ag.sandbox.contract import Role, Sandbox, SandboxSpec
 from esac_ag.sandbox.memory_process import Program
 from esac_ag.sandbox.memory_programs import BUILTINS
 from esac_ag.sandbox.memory_sandbox import InMemorySandbox
 from esac_ag.sandbox.model_socket import require_only_a_socket
+from esac_ag.sandbox.peer_network import PeerNetworks, network_name
 
-OPERATIONS = ("create", "put", "start", "execute", "wait", "freeze", "get", "remove", "image_digest")
+OPERATIONS = (
+    "create",
+    "put",
+    "start",
+    "execute",
+    "wait",
+    "freeze",
+    "get",
+    "remove",
+    "image_digest",
+    "network",
+)
 """What `fail_next` can be told to fail; `execute` is `open`, too."""
 
 
@@ -49,6 +61,9 @@ class InMemoryEngine:
         self._faults: dict[str, deque[HarnessError]] = defaultdict(deque)
         self._sandboxes: dict[str, InMemorySandbox] = {}
         self._made = 0
+        self._networks: dict[str, tuple[str, str]] = {}
+        """Studies and attempts by name."""
+        self._peers = PeerNetworks()
         self.specs: list[SandboxSpec] = []
         """The specs of all sandboxes that were made, in order."""
 
@@ -57,6 +72,11 @@ class InMemoryEngine:
         """A created, not yet started sandbox; leaving the block removes it."""
         if spec.model_socket is not None:
             require_only_a_socket(spec.model_socket)
+        with self._peers.joined(spec), self._made_from(spec) as sandbox:
+            yield sandbox
+
+    @contextmanager
+    def _made_from(self, spec: SandboxSpec) -> Iterator[Sandbox]:
         self.digest_of(spec.image)
         self.check_fault("create")
         with self._lock:
@@ -71,6 +91,23 @@ class InMemoryEngine:
                 sandbox.remove()
             raise
         sandbox.remove()
+
+    @contextmanager
+    def network(self, *, study: str, attempt: str) -> Iterator[str]:
+        """A name that two sandboxes can join; programs that listen do so on this machine's loopback."""
+        self.check_fault("network")
+        name = network_name()
+        with self._lock:
+            self._networks[name] = (study, attempt)
+        try:
+            with self._peers.opened(name):
+                yield name
+        finally:
+            self._forget_network(name)
+
+    def _forget_network(self, name: str) -> None:
+        with self._lock:
+            self._networks.pop(name, None)
 
     def image_digest(self, reference: str) -> str:
         """`sha256:` content digest of an image."""
@@ -87,24 +124,39 @@ class InMemoryEngine:
         return "in-memory fake"
 
     def studies(self, workspace: str) -> tuple[str, ...]:
-        """Studies of a workspace that still have containers, in order."""
-        return tuple(sorted({sandbox.spec.study for sandbox in self._left(workspace, None)}))
+        """Studies of a workspace that still have containers or networks, in order."""
+        with_containers = {sandbox.spec.study for sandbox in self._left(workspace, None)}
+        with_networks = {self._networks[name][0] for name in self._left_networks(workspace, None).values()}
+        return tuple(sorted(with_containers | with_networks))
 
     def leftovers(self, workspace: str, study: str | None = None) -> Iterator[str]:
-        """Descriptions of containers that this workspace made and that still exist."""
+        """Descriptions of containers and networks that this workspace made and that still exist."""
         yield from (_described(sandbox) for sandbox in self._left(workspace, study))
+        yield from self._left_networks(workspace, study)
 
     def _left(self, workspace: str, study: str | None) -> list[InMemorySandbox]:
         with self._lock:
             left = list(self._sandboxes.values()) if workspace == self._workspace else []
         return [sandbox for sandbox in left if study in {None, sandbox.spec.study}]
 
+    def _left_networks(self, workspace: str, study: str | None) -> dict[str, str]:
+        """Names of networks by their descriptions."""
+        with self._lock:
+            left = dict(self._networks) if workspace == self._workspace else {}
+        return {
+            f"network {name[-12:]} (role {Role.RELAY}, study {of}, attempt {attempt})": name
+            for name, (of, attempt) in left.items()
+            if study in {None, of}
+        }
+
     def clean(self, workspace: str, study: str | None = None) -> tuple[str, ...]:
         """Remove what `leftovers` tells, and tell what was removed."""
-        left = self._left(workspace, study)
+        left, networks = self._left(workspace, study), self._left_networks(workspace, study)
         for sandbox in left:
             sandbox.remove()
-        return tuple(_described(sandbox) for sandbox in left)
+        for name in networks.values():
+            self._forget_network(name)
+        return (*(_described(sandbox) for sandbox in left), *networks)
 
     def fail_next(self, operation: str, error: HarnessError, times: int = 1) -> None:
         """Let the next calls of an operation (one of `OPERATIONS`) raise an error instead of acting."""

@@ -103,6 +103,14 @@ def _relay(process: FakeProcess) -> ProgramExit:
     return 0
 
 
+def _neighbour(process: FakeProcess) -> ProgramExit:
+    """The isolation probe's neighbour, to whom nobody comes: there is no network here."""
+    process.write("ready 1 \n")
+    while process.read_line():
+        process.write('{"own": true, "arrivals": []}\n')
+    return 0
+
+
 def _shell(process: FakeProcess) -> ProgramExit:
     """`sh -c` with `;`, `&&`, a trailing `&`, `>`, `>>`, `exit N`, and quotes; no variables, no pipes."""
     code = 0
@@ -151,4 +159,5 @@ BUILTINS: Mapping[str, Program] = {
     "kill": _kill,
     "sh -c": _shell,
     " ".join(RELAY_PROGRAM): _relay,
+    "python3 -I -S -B /agent/home/probe_neighbour.py": _neighbour,
 }

@@ -37,6 +37,8 @@ from esac_ag.sandbox.model_socket import (
 
 RELAY_PORT: Final = 21417
 """On the container's loopback: below the ports that systems hand out, and none that servers use by habit."""
+NETWORK_REMEDY: Final = 'set "model_way": "network" in the settings of the agent'
+"""For where no socket can be mounted."""
 _ANSWER_BYTES = 1000
 
 
@@ -65,8 +67,7 @@ def model_path(gateway_socket: Path, *, port: int = RELAY_PORT) -> Iterator[Mode
     Raises:
         UsageError: that is no socket, or others may enter its folder.
     """
-    if not _is_socket(gateway_socket):
-        raise UsageError("The gateway's socket is not there.", where=str(gateway_socket), expected="a socket")
+    require_socket(gateway_socket)
     # Beside the socket, because a second name needs the same file system. One for each container, because
     # those that shared a folder could talk by locks on it. A container sees the path, so it tells nothing.
     with TemporaryDirectory(prefix="m-", dir=gateway_socket.parent.resolve()) as made:
@@ -105,14 +106,21 @@ def relayed(sandbox: Sandbox, path: ModelPath, deadline: Deadline) -> Iterator[N
                 where=f"container {sandbox.container_id[:12]}",
                 expected="a relay that reached the mounted socket",
                 found=(answer or relay.errors() or b"no word from it").decode(errors="replace").strip(),
-                remedy="use an engine on this machine: sockets can be mounted neither from another one nor "
-                "through the file sharing of a virtual machine",
+                remedy=f"{NETWORK_REMEDY}, or use an engine on this machine: sockets can be mounted neither "
+                "from another one nor through the file sharing of a virtual machine",
             )
         yield
 
 
-def _is_socket(path: Path) -> bool:
+def require_socket(path: Path) -> None:
+    """Make sure that there is a socket.
+
+    Raises:
+        UsageError: there is something else, or nothing.
+    """
     try:
-        return stat.S_ISSOCK(path.lstat().st_mode)
+        is_socket = stat.S_ISSOCK(path.lstat().st_mode)
     except OSError:
-        return False
+        is_socket = False
+    if not is_socket:
+        raise UsageError("The gateway's socket is not there.", where=str(path), expected="a socket")

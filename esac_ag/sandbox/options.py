@@ -79,7 +79,7 @@ def container_request(
         "AttachStderr": True,
         "Tty": False,
         "OpenStdin": False,
-        "NetworkDisabled": True,
+        "NetworkDisabled": spec.peer_network is None,
         "StopSignal": "SIGKILL",
         "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": _host_config(spec, labels, seccomp),
@@ -111,9 +111,11 @@ def _host_config(
     if seccomp is not None:
         security.append(f"seccomp={seccomp}")
     return {
-        "NetworkMode": "none",
-        # The engine would copy the host's name servers and search domain.
+        "NetworkMode": spec.peer_network or "none",
+        # The engine would copy the host's name servers and search domain. On a network its own resolver hands
+        # on to this address what it does not know: the container's own loopback, where nobody answers.
         "Dns": ["127.0.0.1"],
+        "DnsOptions": ["timeout:1", "attempts:1"],
         "DnsSearch": ["."],
         "ReadonlyRootfs": True,
         "Privileged": False,

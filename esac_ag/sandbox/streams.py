@@ -196,6 +196,14 @@ class DuplexStream(OutputStream):
         finally:
             self._poll.modify(self._socket, _READABLE)
 
+    def read_beside(self, wait_s: float, beside: int) -> bytes | None:
+        """As `read`, but waits no longer than until the descriptor `beside` can be read."""
+        self._poll.register(beside, select.POLLIN)
+        try:
+            return self.read(wait_s)
+        finally:
+            self._poll.unregister(beside)
+
 
 def follow(
     stream: OutputStream, output: Outputs, deadline: Deadline, has_ended: Callable[[], bool]

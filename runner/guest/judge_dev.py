@@ -73,6 +73,8 @@ def _loopback_up() -> None:
 def _lay_out(options: argparse.Namespace, places: Places) -> int:
     """Fill the places; returns the number of checks that grader.json declares."""
     package = json.loads((options.grader / "grader.json").read_bytes())
+    if package.get("folders"):
+        sys.exit(f"--dev has no folders {', '.join(package['folders'])}: use esac-ag task check")
     checks = [
         {"id": c["id"], "timeout_s": c.get("timeout_s", 20.0)}
         for c in package["checks"]
@@ -82,6 +84,8 @@ def _lay_out(options: argparse.Namespace, places: Places) -> int:
     grade.mkdir(mode=0o700)
     (grade / "private").mkdir()
     shutil.copy(options.grader / "checks.py", grade / "private")
+    if (options.grader / "files").is_dir():
+        shutil.copytree(options.grader / "files", grade / "private" / "files")
     shutil.copytree(options.snapshot, grade / "snapshot", symlinks=True, ignore=_ignored)
     submission = grade / "submission"
     shutil.copytree(options.submission or options.snapshot, submission, symlinks=True, ignore=_ignored)

@@ -368,6 +368,7 @@ def supervise(places: Places) -> dict[str, Any]:
         with open(places.grade + "/judge.json", encoding="utf-8") as file:
             config = json.load(file)
         submission = read_tree(places.grade + "/submission")
+    places.swept = (*places.swept, *config.get("folders", []))
     result = Supervisor(config, submission, places).grade()
     if result["invalid_reason"]:
         print("invalid:", ascii(result["invalid_reason"]), flush=True)

@@ -12,6 +12,8 @@ from esac_ag.sandbox.contract import Engine, SandboxSpec
 from esac_ag.sandbox.docker import DockerEngine
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program
+from esac_ag.sandbox.model_way import FRAMES_PROGRAM
+from tests.builders_relay_frames import frames_program
 from tests.builders_sandbox import MIB, a_spec
 from tests.builders_world_server import world_program
 
@@ -56,7 +58,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     """The in-memory engine and the real one, in turn."""
     if request.param == "memory":
         programs: dict[tuple[str, ...], Program] = {HOG: _hog, BAD_TEXT: _bad_text, OBEDIENT: _obedient}
-        programs[SERVER_ARGV] = world_program
+        programs |= {SERVER_ARGV: world_program, FRAMES_PROGRAM: frames_program}
         fake = InMemoryEngine(programs, images={"any:1": "sha256:" + "0" * 64}, workspace="contract")
         return Bench(fake, "any:1", "contract", fake.kill)
     engine: DockerEngine = request.getfixturevalue("docker_engine")

@@ -50,6 +50,7 @@ def test_the_whole_examination_holds_here(agent_image: str, docker_workspace: st
     assert report.exit_code() == 0
     names = {check.name for check in report.checks}
     assert {"engine", "cgroups", "storage", "free disk", "clock", "git", "python", "workspace"} <= names
+    assert "model socket" in names
 
 
 def test_an_absent_engine_is_told_with_exit_code_2(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

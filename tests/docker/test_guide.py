@@ -1,4 +1,4 @@
-"""The guide's commands, run as a reader would run them, from an empty folder to a report."""
+"""The guides' commands, run as a reader would run them, from an empty folder to a report."""
 
 from __future__ import annotations
 
@@ -6,31 +6,65 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.builders_compare import MODEL, WorkingServer
+
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
-GUIDE = Path(__file__).parent.parent.parent / "docs" / "study.md"
+ROOT = Path(__file__).parent.parent.parent
+IN_PLACE = {
+    "images build --agent codex": "images build",
+    "--tasks tasks -k 3": "--tasks invoice-rounding -k 1",
+    "--agent codex": "--agent chat --repeats 1",
+}
+"""What the test does in place of the guide's words: our own loop in place of a program, and fewer runs."""
 
 
-@pytest.mark.usefixtures("agent_image")
-def test_the_guide_leads_from_a_skill_to_a_report(tmp_path: Path) -> None:
-    """Every `sh` block of docs/study.md works, in order, in one shell that stops at the first failure."""
-    script = "\n".join(re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL))
+def done(page: str, folder: Path, in_place: Mapping[str, str], more: Mapping[str, str]) -> str:
+    """Run every `sh` block of a page, in order, in a shell that stops at the first failure; what it said."""
+    script = "\n".join(re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL))
+    for words, others in in_place.items():
+        assert words in script
+        script = script.replace(words, others)
     tools = str(Path(sys.executable).parent)
-    done = subprocess.run(
+    ended = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+        cwd=folder,
+        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", **more},
         capture_output=True,
         text=True,
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.usefixtures("agent_image")
+def test_the_guide_leads_from_a_skill_to_a_report(tmp_path: Path) -> None:
+    """Every `sh` block of docs/study.md works, with a scripted agent."""
+    said = done("study.md", tmp_path, {}, {})
     report = tmp_path / "my-workspace" / "results" / "rehearsal" / "report"
     assert {path.name for path in report.iterdir()} == {"report.md", "report.json", "report.csv"}
-    assert "everything holds" in done.stdout
+    assert "everything holds" in said
     assert "scripted" in (report / "report.md").read_text().lower()
+
+
+@pytest.mark.usefixtures("agent_image")
+def test_the_guide_leads_from_an_installed_skill_to_a_comparison(tmp_path: Path) -> None:
+    """Every `sh` block of docs/guide.md works, with a model on loopback; the dry run leaves no results."""
+    with WorkingServer() as server:
+        more = {"HOME": str(tmp_path), "MODEL": MODEL, "ESAC_AG_BASE_URL": server.base_url}
+        said = done("guide.md", tmp_path, IN_PLACE, more)
+    studies = sorted((tmp_path / "my-workspace" / "results").iterdir())
+    assert [study.name[:16] for study in studies] == ["read-first-1", "read-first-chat-"]
+    for study in studies:
+        text = (study / "report" / "report.md").read_text()
+        assert "A look at 1 task" in text
+        assert f"report: {study}" in said
+    assert len(server.requests) == 8
+    assert "nothing was run" in said

@@ -6,60 +6,51 @@ import hashlib
 import json
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import JsonValue
 
-from esac_ag.canonical import sha256_of
+from esac_ag.agents.contract import AGENT_ROOT
 from esac_ag.clock import opaque_id
-from esac_ag.conduct.freeze import freeze_draft
-from esac_ag.conduct.layout import lay_out
-from esac_ag.conduct.revision import runner_sha256
-from esac_ag.conduct.tasks import Tell, load_pair, seal_tasks, task_ids
-from esac_ag.errors import InputRefused
-from esac_ag.grading.proof_record import ProofRecord
-from esac_ag.manifest.draft import Draft
-from esac_ag.manifest.findings import Severity
-from esac_ag.manifest.plan import GraderLimits
-from esac_ag.manifest.probe import ProbeRecord
-from esac_ag.rooms.proofs import proof_path
-from esac_ag.rooms.validation import validate_manifest
+from esac_ag.gateway import requests
+from esac_ag.manifest.plan import Network
+from esac_ag.manifest.probe import ProbeRecord, Route
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.docker import DockerEngine, connect
-from esac_ag.sandbox.images import grader_reference
+from esac_ag.sandbox.model_socket import MOUNT_POINT
 from tests.builders_docker import REPOSITORY
-from tests.builders_manifest import a_workspace, write
+from tests.builders_manifest import a_workspace
 from tests.builders_probe import (
     Leak,
     Request,
-    a_weak_engine,
     bound,
+    each,
+    exactly,
     first_process,
     host_config,
     in_workspace,
+    networked,
+    packed,
     probed,
     probed_with,
     variables,
+    with_model_mount,
+)
+from tests.builders_probe_gateway import (
+    GatewayFault,
+    TakesAnyToken,
+    a_leaking_gateway,
+    answers_nothing,
+    fetches_absolute_addresses,
+    fetches_what_bodies_name,
+    opens_tunnels,
+    reads_files,
 )
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("agent_image")]
 
-ROUTES = {
-    "paths",
-    "private-places",
-    "processes",
-    "environment",
-    "mounts",
-    "engine-socket",
-    "network",
-    "other-users",
-    "control-found",
-}
 PRIVATE = b"# a hidden check, long enough to be told from files of the image\n" * 2
 PRIVATE_SHA256 = hashlib.sha256(PRIVATE).hexdigest()
 
@@ -81,18 +72,35 @@ def passing(docker_engine: DockerEngine, workspace: Workspace) -> ProbeRecord:
     return probed(docker_engine, workspace, private=(PRIVATE_SHA256,))
 
 
+@pytest.fixture(scope="module")
+def passing_with_gateway(docker_engine: DockerEngine, workspace: Workspace) -> ProbeRecord:
+    """The record of the real configuration of a command-line agent."""
+    return probed(docker_engine, workspace, network=Network.MODEL_GATEWAY)
+
+
 def reached(record: ProbeRecord) -> dict[str, str]:
     """Details by the routes that reached something."""
-    return {route.name: route.detail for route in record.routes if route.reached}
+    return {route.name.value: route.detail for route in record.routes if route.reached}
 
 
 def test_the_real_configuration_passes_with_every_route_tried(passing: ProbeRecord) -> None:
     """Nothing is reached, nothing is left untried, and the control was found."""
     assert reached(passing) == {}
-    assert {route.name for route in passing.routes} == ROUTES
-    assert min(route.tried for route in passing.routes) > 0
+    assert [route.name for route in passing.routes] == [name for name in Route if name is not Route.GATEWAY]
+    assert passing.untried == ()
+    assert passing.model_path is None
     assert passing.passed
     assert passing.holds
+
+
+def test_the_real_configuration_with_a_model_passes_with_every_route_tried(
+    passing_with_gateway: ProbeRecord,
+) -> None:
+    """Nor does the gateway give away anything, and it did answer."""
+    assert reached(passing_with_gateway) == {}
+    assert [route.name for route in passing_with_gateway.routes] == list(Route)
+    assert passing_with_gateway.model_path == "socket"
+    assert passing_with_gateway.holds
 
 
 def at_grade(request: Request, _canary: str) -> None:
@@ -119,12 +127,59 @@ def a_program_that_runs_as_its_owner(mode: str) -> Leak:
 
 
 OPEN_FILE = 'printf %s "$1" > /tmp/x; exec 9< /tmp/x; rm /tmp/x; set --; exec sleep infinity'
-SOCKET = (
-    "import os, socket, time; os.chdir('/tmp'); "
-    "s = socket.socket(socket.AF_UNIX); s.bind('any.sock'); time.sleep(600)"
+SOCKETS = """
+import os, socket, time
+os.chdir("/tmp")
+named = socket.socket(socket.AF_UNIX); named.bind("any.sock")
+abstract = socket.socket(socket.AF_UNIX); abstract.bind("\\0nobody")
+tcp = socket.create_server(("127.0.0.1", 8000))
+time.sleep(600)
+"""
+NAME_SERVER = """
+import socket
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 53))
+while True:
+    question, asker = server.recvfrom(512)
+    server.sendto(question[:2] + b"\\x81\\x83" + question[4:], asker)
+"""
+MEMORY = """
+import ctypes, sys, time
+held = bytes.fromhex(sys.argv[1])
+ctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)
+time.sleep(600)
+"""
+"""Some kernels let only a process that says so be looked into by others of its user."""
+ONLY_NO_NAMESPACES = json.dumps(
+    {
+        "defaultAction": "SCMP_ACT_ALLOW",
+        "syscalls": [{"names": ["unshare", "setns"], "action": "SCMP_ACT_ERRNO"}],
+    }
 )
+"""A profile that forgets keyrings."""
+
+
+def in_memory_only(request: Request, canary: str) -> None:
+    """A process that holds the canary, and shows it neither in its arguments nor in its environment."""
+    first_process("python3", "-c", MEMORY, canary.encode().hex())(request, canary)
+
+
+def with_a_name_server(request: Request, canary: str) -> None:
+    """A first process that answers questions for names, none of which it knows."""
+    first_process("python3", "-c", NAME_SERVER)(request, canary)
+    host = request["HostConfig"]
+    host["Sysctls"] = host["Sysctls"] | {"net.ipv4.ip_unprivileged_port_start": "0"}
+
+
+def open_ipc(request: Request, canary: str) -> None:
+    """Objects of System V as the kernel allows them by default, and keyrings."""
+    host_config(SecurityOpt=[f"seccomp={ONLY_NO_NAMESPACES}"])(request, canary)
+    exactly(Sysctls={})(request, canary)
+
+
 SUPERUSER = {"other-users", "private-places", "processes"}
 """The superuser may list `/root` and read the kernel's messages, too."""
+A_DEVICE = {"PathOnHost": "/dev/null", "PathInContainer": "/dev/extra", "CgroupPermissions": "rwm"}
 LEAKS: dict[str, tuple[Leak, set[str]]] = {
     "the canary in a file of a volume": (
         Leak(files=in_workspace("workspace/notes.txt", b"x" * 70_000 + b"CANARY\n")),
@@ -145,7 +200,7 @@ LEAKS: dict[str, tuple[Leak, set[str]]] = {
     "a grader's name": (Leak(files=in_workspace("workspace/checks.py", b"pass\n")), {"paths"}),
     "a folder of graders that can be listed": (
         Leak(at_grade, files=lambda _: {"/grade": {"something.txt": b"x"}}),
-        {"private-places"},
+        {"private-places", "volumes"},
     ),
     "the arguments of another process": (
         Leak(first_process("sh", "-c", "sleep infinity; true", "CANARY")),
@@ -167,12 +222,49 @@ LEAKS: dict[str, tuple[Leak, set[str]]] = {
     ),
     "a variable that looks like a secret": (Leak(variables("OPENAI_API_KEY=sk-1")), {"environment"}),
     "a root that can be written to": (Leak(host_config(ReadonlyRootfs=False)), {"mounts"}),
-    "a socket in a folder": (Leak(first_process("python3", "-c", SOCKET)), {"engine-socket"}),
+    "the memory of another process": (Leak(in_memory_only), {"processes"}),
+    "sockets in a folder, without one, and a port": (
+        Leak(first_process("python3", "-c", SOCKETS)),
+        {"sockets"},
+    ),
+    "names that are resolved": (Leak(with_a_name_server), {"names"}),
+    "shared memory and keyrings": (Leak(open_ipc), {"shared-objects"}),
+    "what the engine closes of the kernel": (
+        Leak(
+            each(
+                exactly(ReadonlyPaths=[], MaskedPaths=[]),
+                host_config(Devices=[A_DEVICE]),
+            )
+        ),
+        {"kernel"},
+    ),
+    "a capability": (Leak(host_config(CapAdd=["CHOWN"])), {"other-users"}),
+    "new rights by set-id programs": (Leak(exactly(SecurityOpt=[])), {"other-users"}),
     "a set-user-id program": (a_program_that_runs_as_its_owner("4755"), {"other-users"}),
     "a set-group-id program": (a_program_that_runs_as_its_owner("2755"), {"other-users"}),
     "the superuser": (Leak(as_root), SUPERUSER),
     "a superuser who makes namespaces": (Leak(as_root_who_mounts), SUPERUSER),
 }
+
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "sockets in a folder, without one, and a port": (
+        "/tmp/any.sock",
+        "unix socket @nobody",
+        "tcp port 8000 listens",
+    ),
+    "names that are resolved": (
+        "a server answered for probe.invalid",
+        "name server 127.0.0.1 answers",
+    ),
+    "shared memory and keyrings": ("shared memory of System V", "the session's keyring"),
+    "what the engine closes of the kernel": (
+        "/proc/sys is not read-only",
+        "/sys/firmware is not masked",
+        "device extra",
+    ),
+}
+"""What is told of leaks that have several parts."""
 
 
 @pytest.mark.parametrize("name", LEAKS)
@@ -183,6 +275,8 @@ def test_a_leak_is_found_by_its_route_and_by_no_other(
     leak, routes = LEAKS[name]
     record = probed_with(leak, workspace, docker_workspace, (PRIVATE_SHA256,))
     assert reached(record).keys() == routes, reached(record)
+    told = "; ".join(reached(record).values())
+    assert [part for part in PARTS.get(name, ()) if part not in told] == [], told
     assert not record.passed
     assert not record.holds
 
@@ -215,16 +309,82 @@ def test_a_socket_where_the_engines_would_be_is_found(
         listener.bind(str(path))
         listener.listen()
         record = probed_with(Leak(bound(path, "/var/run/docker.sock")), workspace, docker_workspace)
-    assert reached(record).keys() == {"engine-socket", "mounts"}
-    assert "docker.sock" in reached(record)["engine-socket"]
+    assert reached(record).keys() == {"sockets", "mounts"}
+    assert "docker.sock" in reached(record)["sockets"]
+
+
+@pytest.mark.parametrize(
+    ("target", "routes"),
+    [
+        ("/var/lib/docker/overlay2", {"layers", "mounts"}),
+        ("/var/lib/docker/volumes", {"volumes", "mounts"}),
+    ],
+)
+def test_the_engines_own_store_is_found(
+    tmp_path: Path, workspace: Workspace, docker_workspace: str, target: str, routes: set[str]
+) -> None:
+    """There lie the layers of all images, with files that were deleted since, and all volumes."""
+    (tmp_path / "0123abc").mkdir()
+    tmp_path.chmod(0o755)
+    record = probed_with(Leak(bound(tmp_path, target)), workspace, docker_workspace)
+    assert reached(record).keys() == routes, reached(record)
+
+
+def test_a_private_file_in_a_layer_of_the_image_is_found(
+    agent_image: str, workspace: Workspace, docker_workspace: str
+) -> None:
+    """Whoever builds hidden checks into an agent's image is told, by their content."""
+    client: Any = connect()
+    name = f"esac-ag-tests-{opaque_id()}"
+    made = client.create_container(agent_image, ["true"], user="0")["Id"]
+    try:
+        client.put_archive(made, "/opt", packed({"readme": PRIVATE}))
+        client.commit(made, repository=name)
+        leak = Leak(lambda request, _canary: request.update(Image=name))
+        record = probed_with(leak, workspace, docker_workspace, (PRIVATE_SHA256,))
+    finally:
+        client.remove_container(made, force=True, v=True)
+        client.remove_image(name, force=True)
+        client.close()
+    assert reached(record) == {"paths": "/opt/readme"}
+
+
+def test_the_volume_of_another_run_is_found(workspace: Workspace, docker_workspace: str) -> None:
+    """By what lies in it, and by its being there."""
+
+    def mounted(request: Request, client: Any, neighbour: str) -> None:  # noqa: ANN401  (the SDK's)
+        mounts = client.inspect_container(neighbour)["Mounts"]
+        name = next(mount["Name"] for mount in mounts if mount["Destination"] == AGENT_ROOT)
+        request["HostConfig"]["Mounts"].append({"Type": "volume", "Source": name, "Target": "/other"})
+
+    record = probed_with(Leak(near=mounted), workspace, docker_workspace)
+    assert reached(record).keys() == {"paths", "volumes"}
+    assert "/other/workspace/notes.txt" in reached(record)["paths"]
+    assert "/other is a volume" in reached(record)["volumes"]
+
+
+def test_the_listeners_of_another_run_are_found(workspace: Workspace, docker_workspace: str) -> None:
+    """A container in the neighbour's network reaches it, and the neighbour says so itself."""
+
+    def joined(request: Request, _client: Any, neighbour: str) -> None:  # noqa: ANN401  (the SDK's)
+        request["NetworkDisabled"] = False
+        request["HostConfig"]["NetworkMode"] = f"container:{neighbour}"
+        del request["Hostname"], request["HostConfig"]["Dns"], request["HostConfig"]["DnsSearch"]
+
+    record = probed_with(Leak(near=joined), workspace, docker_workspace)
+    assert reached(record).keys() == {"neighbour", "sockets"}
+    told = reached(record)["neighbour"]
+    assert "127.0.0.1 by TCP; the socket esac-ag-probe-neighbour" in told
+    assert "the neighbour heard 'GET /esac-ag-canary-" in told
 
 
 @pytest.fixture
 def bridge() -> Iterator[str]:
-    """A network of our own, without a way out."""
+    """A network of our own without a way out, to the host neither."""
     client: Any = connect()
     name = f"esac-ag-tests-{opaque_id()}"
-    client.create_network(name, driver="bridge", internal=True)
+    options = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+    client.create_network(name, driver="bridge", internal=True, options=options)
     try:
         yield name
     finally:
@@ -236,14 +396,80 @@ def test_a_network_is_found_even_when_it_leads_nowhere(
     bridge: str, workspace: Workspace, docker_workspace: str
 ) -> None:
     """An interface that is up is a leak by itself."""
-
-    def networked(request: Request, _canary: str) -> None:
-        request["NetworkDisabled"] = False
-        request["HostConfig"]["NetworkMode"] = bridge
-
-    record = probed_with(Leak(networked), workspace, docker_workspace)
-    assert reached(record).keys() == {"network"}
+    record = probed_with(networked(bridge), workspace, docker_workspace)
+    # The engine's own name server listens inside, and some engines' answers.
+    assert reached(record).keys() - {"sockets", "names"} == {"network"}, reached(record)
     assert "interface" in reached(record)["network"]
+
+
+def test_the_host_is_found_on_the_default_bridge(workspace: Workspace, docker_workspace: str) -> None:
+    """What the container sent arrived at the controller's listener, by TCP and by UDP."""
+    record = probed_with(networked("bridge"), workspace, docker_workspace)
+    assert reached(record).keys() == {"network", "host"}, reached(record)
+    told = reached(record)["host"]
+    assert {" by TCP", " by UDP"} <= {part[-7:] for part in told.split("; ")}
+    assert "the host heard b'GET /esac-ag-canary-" in told
+
+
+GATEWAY_FAULTS: dict[str, tuple[GatewayFault, str]] = {
+    "files are read": (reads_files, "GET /v1/../"),
+    "addresses are fetched": (fetches_absolute_addresses, "GET of an absolute address"),
+    "tunnels are opened": (opens_tunnels, "CONNECT"),
+    "what bodies name is fetched": (fetches_what_bodies_name, "the host heard b'GET /gateway/fetched"),
+    "any token will do": (TakesAnyToken(), "another run's token in the path is answered"),
+    "nothing is answered": (answers_nothing, "messages by the relay is not answered, which proves nothing"),
+}
+
+
+@pytest.mark.parametrize("name", GATEWAY_FAULTS)
+def test_a_gateway_that_gives_more_than_a_model_is_found(
+    workspace: Workspace, docker_workspace: str, name: str
+) -> None:
+    """It stands where the real one would, behind the mounted socket."""
+    fault, told = GATEWAY_FAULTS[name]
+    with a_leaking_gateway(fault) as leak:
+        record = probed_with(leak, workspace, docker_workspace, network=Network.MODEL_GATEWAY)
+    assert reached(record).keys() == {"gateway"}, reached(record)
+    assert told in reached(record)["gateway"]
+
+
+def test_a_gateway_that_lets_addresses_through_is_found_at_the_provider(
+    monkeypatch: pytest.MonkeyPatch, docker_engine: DockerEngine, workspace: Workspace
+) -> None:
+    """The provider would fetch for the agent: that it was asked to is what counts."""
+    monkeypatch.setattr(requests, "outside_reference", lambda _content: None)
+    record = probed(docker_engine, workspace, network=Network.MODEL_GATEWAY)
+    assert reached(record).keys() == {"gateway"}
+    assert "the provider was asked POST /v1/responses with 127.0.0.1" in reached(record)["gateway"]
+
+
+def test_a_mount_of_the_model_that_can_be_written_to_is_found(
+    workspace: Workspace, docker_workspace: str
+) -> None:
+    """The folder of the socket gives a connection, and nothing else."""
+    record = probed_with(
+        Leak(with_model_mount(ReadOnly=False)),
+        workspace,
+        docker_workspace,
+        network=Network.MODEL_GATEWAY,
+    )
+    assert reached(record).keys() == {"mounts"}
+    assert "/run/model can be written to" in reached(record)["mounts"]
+
+
+def test_a_mount_of_the_model_that_can_be_listed_is_found(
+    workspace: Workspace, docker_workspace: str
+) -> None:
+    """Names in a shared folder would carry words from run to run."""
+
+    def opened(request: Request, _canary: str) -> None:
+        mounts = request["HostConfig"]["Mounts"]
+        folder = next(mount["Source"] for mount in mounts if mount["Target"] == MOUNT_POINT)
+        Path(folder).chmod(0o755)
+
+    record = probed_with(Leak(opened), workspace, docker_workspace, network=Network.MODEL_GATEWAY)
+    assert reached(record).keys() == {"mounts", "sockets"}
+    assert "/run/model can be listed" in reached(record)["mounts"]
 
 
 def test_a_search_that_misses_its_control_proves_nothing(workspace: Workspace, docker_workspace: str) -> None:
@@ -259,158 +485,3 @@ def test_a_search_that_misses_its_control_proves_nothing(workspace: Workspace, d
     record = probed_with(Leak(contents=without_control), workspace, docker_workspace)
     assert reached(record).keys() == {"control-found"}
     assert not record.passed
-
-
-def keep_proofs(workspace: Workspace, engine: DockerEngine, limits: GraderLimits) -> None:
-    """Let the shipped tasks count as proved before; other tests prove them."""
-    digest = engine.image_digest(grader_reference(workspace.runner))
-    for task_id in task_ids(workspace):
-        task, grader = load_pair(workspace, task_id)
-        facts: dict[str, JsonValue] = {
-            "task": task.snapshot_sha256,
-            "command": task.package.public_command,
-            "baseline": task.package.baseline_expected_failure,
-            "grader": grader.tree_sha256,
-            "image": digest,
-            "runner": runner_sha256(workspace),
-            "limits": limits.model_dump(mode="json"),
-        }
-        proof = ProofRecord(
-            format_version=1,
-            task_id=task_id,
-            public_tree_sha256=task.snapshot_sha256,
-            grader_tree_sha256=grader.tree_sha256,
-            grader_image_digest=digest,
-            repeats=1,
-            seeds=("s",),
-            variants=(),
-            holds=True,
-            faults=(),
-        )
-        name = f"{task_id}-{sha256_of(facts)[:32]}.json"
-        write(workspace.root / ".esac-ag" / "proofs" / name, proof.model_dump_json())
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory, docker_engine: DockerEngine) -> Workspace:
-    """The shipped content with its demonstration draft, ready to be sealed."""
-    root = tmp_path_factory.mktemp("shop") / "workspace"
-    lay_out(root)
-    workspace = Workspace(root)
-    seal_tasks(workspace, ())
-    keep_proofs(workspace, docker_engine, draft_of(workspace).limits.grader)
-    return workspace
-
-
-def draft_of(workspace: Workspace) -> Draft:
-    """The shipped draft."""
-    return Draft.model_validate_json((workspace.manifests / "demo.draft.json").read_bytes())
-
-
-def frozen(workspace: Workspace, engine: DockerEngine, name: str, tell: Tell = lambda _: None) -> Path:
-    """Seal the shipped draft; only the probe is at work."""
-    output = workspace.manifests / name
-    freeze_draft(
-        workspace.manifests / "demo.draft.json",
-        output,
-        workspace=workspace,
-        engine=engine,
-        repeats=1,
-        tell=tell,
-    )
-    return output
-
-
-@pytest.fixture(scope="module")
-def sealed(shop: Workspace, docker_engine: DockerEngine) -> Path:
-    """A manifest that was sealed with a real probe."""
-    told: list[str] = []
-    path = frozen(shop, docker_engine, "real.json", told.append)
-    assert sum("proved before" in line for line in told) == len(task_ids(shop)), told
-    return path
-
-
-def test_a_leaking_probe_stops_the_sealing(shop: Workspace, docker_workspace: str) -> None:
-    """The refusal names the route, and neither manifest nor record is written."""
-    before = sorted(shop.manifests.rglob("*"))
-    with (
-        a_weak_engine(docker_workspace, Leak(variables("NOTE=CANARY"))) as engine,
-        pytest.raises(InputRefused) as refusal,
-    ):
-        frozen(shop, engine, "leaking.json")
-    assert "reached private material" in refusal.value.what
-    assert "environment: variable" in refusal.value.found
-    assert sorted(shop.manifests.rglob("*")) == before
-
-
-def errors(path: Path, workspace: Workspace) -> set[str]:
-    """Codes of the faults of a manifest; warnings left out."""
-    findings = validate_manifest(path, strict=True, workspace=workspace).findings
-    return {finding.code for finding in findings if finding.severity is Severity.ERROR}
-
-
-def test_what_was_sealed_with_a_real_probe_is_valid(shop: Workspace, sealed: Path) -> None:
-    """The record beside the manifest backs its flags."""
-    report = validate_manifest(sealed, strict=True, workspace=shop)
-    assert report.valid, report.findings
-    record = ProbeRecord.model_validate_json(sealed.with_name("real.probe.json").read_bytes())
-    assert record.holds
-
-
-def resealed(sealed: Path, record: dict[str, Any], *, name: str) -> Path:
-    """A copy of the manifest that names another probe record by its right digest."""
-    data = json.loads(sealed.read_text())
-    data["isolation"]["probe"] = {"record": f"{name}.probe.json", "sha256": sha256_of(record)}
-    write(sealed.with_name(f"{name}.probe.json"), json.dumps(record))
-    proofs = proof_path(sealed, "any").parent
-    shutil.copytree(proofs, proof_path(sealed.with_name(f"{name}.json"), "any").parent, dirs_exist_ok=True)
-    return write(sealed.with_name(f"{name}.json"), json.dumps(data))
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"runner_sha256": "ab" * 32}, {"probe-stale"}),
-        ({"limits_sha256": "ab" * 32}, {"probe-stale"}),
-        ({"harness_version": "0.0.1"}, {"probe-stale"}),
-        ({"images": {"agent": "sha256:" + "ab" * 32, "grader": "sha256:" + "cd" * 32}}, {"probe-stale"}),
-        ({"passed": False}, {"probe-failed"}),
-        ({}, set()),
-    ],
-)
-def test_a_record_of_other_conditions_backs_nothing(
-    shop: Workspace, sealed: Path, change: dict[str, Any], expected: set[str]
-) -> None:
-    """Another runner, other limits, another harness or foreign images: strict validation refuses."""
-    record = json.loads(sealed.with_name("real.probe.json").read_text()) | change
-    path = resealed(sealed, record, name="other")
-    assert errors(path, shop) == expected
-    assert validate_manifest(path, strict=True, workspace=shop).valid is not bool(expected)
-
-
-def test_a_record_that_leaked_backs_nothing(shop: Workspace, sealed: Path, docker_workspace: str) -> None:
-    """Neither as it was written, nor when somebody turns its verdict, nor when the manifest names another."""
-    limits = draft_of(shop).limits
-    with a_weak_engine(docker_workspace, Leak(variables("API_TOKEN=1"))) as engine:
-        record = probed(engine, shop, limits=limits).model_dump(mode="json")
-    assert errors(resealed(sealed, record, name="leaked"), shop) == {"probe-reached", "probe-failed"}
-    turned = record | {"passed": True}
-    assert errors(resealed(sealed, turned, name="leaked"), shop) == {"probe-reached", "probe-inconsistent"}
-    path = resealed(sealed, record, name="leaked")
-    write(path.with_name("leaked.probe.json"), sealed.with_name("real.probe.json").read_text())
-    assert errors(path, shop) == {"probe-digest"}
-
-
-def test_the_command_line_tells_every_route_and_fails_on_none(shop: Workspace, sealed: Path) -> None:
-    """`esac-ag probe` on the sealed manifest: a line for each route, exit code 0, a record where asked."""
-    output = shop.manifests / "again.json"
-    tool = Path(sys.executable).with_name("esac-ag")
-    done = subprocess.run(
-        [tool, "probe", sealed, "-o", output, "--root", shop.root],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert [name for name in ROUTES if name not in done.stdout] == []
-    assert ProbeRecord.model_validate_json(output.read_bytes()).holds

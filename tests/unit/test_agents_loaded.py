@@ -170,7 +170,7 @@ def test_the_controls_requests_hold_nothing_of_any_bundle() -> None:
     [
         "careful-change",
         "How to judge the size of a change before making it.",
-        "A caller may have its own reason to differ, which its tests tell you about.",
+        "a caller may have its own reason to differ which its tests tell you about",
     ],
 )
 def test_a_trace_of_another_arm_is_found_wherever_it_came_from(leak: str) -> None:
@@ -181,8 +181,10 @@ def test_a_trace_of_another_arm_is_found_wherever_it_came_from(leak: str) -> Non
         sandbox=AnsweringSandbox(lambda _argv: exited(0, f"... {leak} ...".encode())),
         bundles=(the_skill(),),
     )
-    assert [(trace.arm, trace.marker) for trace in loaded.foreign] == [("some-arm", leak)]
-    assert loaded.foreign[0].seen_in.request_sha256 == sha256_of_bytes(server.requests[1].body)
+    assert ("some-arm", leak) in [(trace.arm, trace.marker) for trace in loaded.foreign]
+    assert loaded.foreign_counts == {"some-arm": len(loaded.foreign)}
+    digests = {trace.seen_in.request_sha256 for trace in loaded.foreign}
+    assert digests == {sha256_of_bytes(server.requests[1].body)}
 
 
 def test_what_an_arm_shares_with_another_is_no_trace_of_the_other() -> None:
@@ -194,7 +196,7 @@ def test_what_an_arm_shares_with_another_is_no_trace_of_the_other() -> None:
         placed={},
         present={},
         others={"other": FileTree.of_text({"SKILL.md": SKILL, "more.md": REFERENCE})},
-        requests=[SeenRequest(1, "0" * 64, SKILL)],
+        requests=[SeenRequest(1, "0" * 64, (SKILL,))],
     )
     assert loaded.foreign == ()
     assert loaded.files[0].present_at_start is None

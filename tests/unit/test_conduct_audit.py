@@ -14,6 +14,7 @@ from esac_ag.attempt.events import AttemptEnded, AttemptStarted, Line, StudyFini
 from esac_ag.canonical import canonical_json, sha256_of_bytes
 from esac_ag.conduct.audit import AuditReport, audit
 from esac_ag.conduct.reporting import write_report
+from esac_ag.errors import SubstitutionRefused
 from esac_ag.ledger import open_ledger, read_state
 from tests.builders_conduct import a_runnable_study, folder_of, run
 from tests.builders_manifest import Study
@@ -129,6 +130,17 @@ def test_a_study_that_is_half_done_is_clean(tmp_path: Path) -> None:
     study = a_runnable_study(tmp_path)
     run(study, limit=3)
     assert audit(folder_of(study).path).clean
+
+
+def test_a_forged_proof_of_what_was_loaded_is_found_and_enters_no_report(study: Study) -> None:
+    """The manipulation check is computed from records that the ledger names, and from no others."""
+    folder = folder_of(study)
+    where = f"attempts/{first(folder)}/loaded-instructions.json"
+    replace(folder.path / where, '"requests":null', '"requests":7')
+    assert (where, "a file was changed") in told(audit(folder.path))
+    with pytest.raises(SubstitutionRefused) as refused:
+        write_report(folder.path)
+    assert "loaded-instructions.json" in str(refused.value.where)
 
 
 def test_a_surplus_file_of_an_attempt_is_found(study: Study) -> None:

@@ -268,8 +268,8 @@ def test_a_proof_that_does_not_hold_refuses_and_writes_nothing(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("probe", "told"),
     [
-        (a_probe(reached=True), "files: /grade/private"),
-        (a_probe(tried=0), "files: nothing was tried"),
+        (a_probe(reached=True), "paths: /grade/private"),
+        (a_probe(tried=0), "paths: nothing was tried"),
     ],
 )
 def test_a_probe_that_proves_no_isolation_refuses_and_writes_nothing(

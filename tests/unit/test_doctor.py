@@ -14,6 +14,10 @@ from esac_ag.sandbox.doctor import Check, DoctorReport, Status
 from esac_ag.sandbox.doctor.engine import engine_checks
 from esac_ag.sandbox.doctor.limits import Inside, Swap, judge
 from esac_ag.sandbox.doctor.machine import engine_clock, machine_checks
+from esac_ag.sandbox.doctor.model import prove_model_socket
+from esac_ag.sandbox.memory import InMemoryEngine
+from esac_ag.sandbox.memory_process import FakeProcess, Program
+from esac_ag.sandbox.model_socket import RELAY_PROGRAM
 
 MIB = 1024 * 1024
 
@@ -155,3 +159,23 @@ def test_the_exit_code_tells_the_worst() -> None:
     assert DoctorReport(checks=(fine, doubtful), engine_reachable=True).exit_code() == 0
     assert DoctorReport(checks=(fine, bad), engine_reachable=True).exit_code() == 1
     assert DoctorReport(checks=(bad,), engine_reachable=False).exit_code() == 2
+
+
+def test_where_a_socket_cannot_be_mounted_the_other_way_to_a_model_is_named() -> None:
+    """A study without command-line agents needs neither, so this is no failure."""
+
+    def elsewhere(process: FakeProcess) -> int:
+        process.write("unreachable: No such file or directory\n")
+        return 1
+
+    programs: dict[tuple[str, ...], Program] = {RELAY_PROGRAM: elsewhere}
+    check = prove_model_socket(InMemoryEngine(programs), "any:1")
+    assert (check.status, check.found) == (Status.WARNING, "unreachable: No such file or directory")
+    assert '"model_way": "network"' in check.remedy
+
+
+def test_a_socket_that_was_reached_from_inside_is_ok() -> None:
+    """The test's container connects to a socket that the doctor listens on."""
+    engine = InMemoryEngine()
+    assert prove_model_socket(engine, "any:1").status is Status.OK
+    assert list(engine.leftovers("memory")) == []

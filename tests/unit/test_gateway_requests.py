@@ -116,6 +116,10 @@ def test_fields_that_switch_something_on_at_the_provider_are_taken_out(
         (RESPONSES, {"input": [{"content": [{"type": "input_image", "image_url": "https://a.example"}]}]}),
         (RESPONSES, {"input": [{"type": "item_reference", "id": "i"}]}),
         (CHAT, {"messages": [{"content": [{"type": "file", "file": {"file_id": "f"}}]}]}),
+        (CHAT, {"messages": [{"content": [{"video_url": {"url": "https://a.example"}}]}]}),
+        (CHAT, {"messages": [{"content": [{"audio_url": {"url": "file:///etc/passwd"}}]}]}),
+        (CHAT, {"messages": [{"content": [{"type": "file", "file": {"file_data": "https://a.example"}}]}]}),
+        (RESPONSES, {"input": [{"content": [{"type": "input_file", "file_data": "file:///etc/passwd"}]}]}),
         (MESSAGES, {"messages": [{"content": [{"type": "image", "source": {"type": "url", "url": "x"}}]}]}),
         (MESSAGES, {"system": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]}),
         (MESSAGES, {"messages": [{"content": [{"type": "container_upload", "file_id": "f"}]}]}),
@@ -146,6 +150,7 @@ def test_what_lies_at_the_provider_or_elsewhere_is_refused(protocol: Protocol, m
     ("protocol", "more"),
     [
         (CHAT, {"messages": [{"content": [{"image_url": {"url": "data:image/png;base64,AA"}}]}]}),
+        (CHAT, {"messages": [{"content": [{"file": {"file_data": "data:application/pdf;base64,AA//"}}]}]}),
         (CHAT, {"messages": [{"content": "see https://a.example and file_id f"}]}),
         (
             MESSAGES,

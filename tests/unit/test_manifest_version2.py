@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from esac_ag.canonical import sha256_of
 from esac_ag.manifest.findings import Severity, ValidationReport
 from esac_ag.rooms.proofs import proof_path
 from esac_ag.rooms.validation import validate_manifest
-from tests.builders_manifest import Study, a_sealed_study, write
+from tests.builders_manifest import Study, a_sealed_study, probed_routes, write
 from tests.builders_manifest_changes import Change, drop, set_at
 
 
@@ -37,6 +38,11 @@ def probe(study: Study, **change: object) -> None:
     record = {**json.loads(path.read_text()), **change}
     path.write_text(json.dumps(record))
     study.data["isolation"]["probe"]["sha256"] = sha256_of(record)
+
+
+def probe_found(study: Study, routes: list[JsonValue], **change: object) -> None:
+    """Seal a record of other routes, whose digest fits."""
+    probe(study, routes=routes, result_sha256=sha256_of(routes), **change)
 
 
 def test_a_sealed_study_is_valid_without_a_word(study: Study) -> None:
@@ -174,15 +180,42 @@ READINESS: dict[str, tuple[Change, str, str]] = {
         "/harness_version",
     ),
     "a probe that failed": (lambda s: probe(s, passed=False), "probe-failed", "/passed"),
+    "a probe of another study": (lambda s: probe(s, study_id="study-2"), "probe-stale", "/study_id"),
+    "a former kind of probe": (lambda s: probe(s, format_version=1), "probe-stale", "/format_version"),
+    "a probe that reached something": (
+        lambda s: probe_found(s, probed_routes(reached=True), passed=False),
+        "probe-reached",
+        "/routes/0/reached",
+    ),
     "a probe that reached something and says it passed": (
-        lambda s: probe(s, routes=[{"name": "env", "tried": 1, "reached": True, "detail": "PID 1"}]),
+        lambda s: probe_found(s, probed_routes(reached=True)),
         "probe-inconsistent",
         "/passed",
     ),
-    "a probe that tried nothing": (
-        lambda s: probe(s, routes=[{"name": "env", "tried": 0, "reached": False, "detail": ""}]),
+    "a probe that tried nothing by one route": (
+        lambda s: probe_found(s, probed_routes(tried=0)),
+        "probe-untried",
+        "/routes",
+    ),
+    "a probe that left a route out": (
+        lambda s: probe_found(s, probed_routes()[1:]),
+        "probe-untried",
+        "/routes",
+    ),
+    "a probe that did not ask the gateway": (
+        lambda s: probe(s, network="model-gateway", model_path="socket"),
+        "probe-untried",
+        "/routes",
+    ),
+    "a probe without the way to the gateway": (
+        lambda s: probe(s, network="model-gateway"),
         "probe-inconsistent",
-        "/passed",
+        "/model_path",
+    ),
+    "routes that are not the ones that were probed": (
+        lambda s: probe(s, routes=probed_routes(tried=7)),
+        "probe-inconsistent",
+        "/result_sha256",
     ),
     "a runner that changed": (
         lambda s: write(s.folder / "../runner/guest/hello.py", "print('other')\n"),

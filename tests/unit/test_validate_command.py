@@ -133,8 +133,8 @@ def test_drift_is_told_by_file_name_and_mended_by_writing(tmp_path: Path) -> Non
     assert run("schema", "--check", "--root", root) == (0, "")
     write(folder / "manifest-v2.schema.json", "{}")
     write(folder / "old-v1.schema.json", "{}")
-    (folder / "probe-v1.schema.json").unlink()
-    drifted = "manifest-v2.schema.json\nold-v1.schema.json\nprobe-v1.schema.json\n"
+    (folder / "probe-v2.schema.json").unlink()
+    drifted = "manifest-v2.schema.json\nold-v1.schema.json\nprobe-v2.schema.json\n"
     assert run("schema", "--check", "--root", root) == (1, drifted)
     assert run("schema", "--write", "--root", root) == (0, drifted)
     assert run("schema", "--check", "--root", root) == (0, "")

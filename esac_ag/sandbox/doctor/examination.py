@@ -12,6 +12,7 @@ from esac_ag.sandbox.doctor.engine import engine_checks, image_checks
 from esac_ag.sandbox.doctor.findings import Check, DoctorReport, failure
 from esac_ag.sandbox.doctor.limits import prove_limits
 from esac_ag.sandbox.doctor.machine import engine_clock, machine_checks
+from esac_ag.sandbox.doctor.model import prove_model_socket
 from esac_ag.sandbox.image_base import KIND_LABEL
 from esac_ag.sandbox.image_definition import ImageKind
 from esac_ag.sandbox.images import agent_reference
@@ -60,6 +61,7 @@ def _images_and_limits(store: ImageStore, engine: Engine, root: Path | None) -> 
         yield failure("limits", "not proved: there is no agent image", "`esac-ag images build`")
         return
     yield from prove_limits(engine, image)
+    yield prove_model_socket(engine, image)
 
 
 def _some_agent_image(store: ImageStore, root: Path | None) -> str | None:

@@ -1,0 +1,163 @@
+"""What acts in a comparison, and what of it is missing: the agent, its address, its key, its prices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue
+
+import esac_ag
+from esac_ag.agents.presets.choosing import preset_of
+from esac_ag.agents.settings import BASE_URL_VARIABLE, usable_address, usable_key
+from esac_ag.conduct.faults import Faults
+from esac_ag.errors import InputRefused, UsageError
+from esac_ag.manifest.agent_file import WireProtocol
+from esac_ag.manifest.findings import shown_text
+from esac_ag.manifest.plan import AgentKind, AgentPlan, Prices
+from esac_ag.record import VARIABLE_PATTERN
+from esac_ag.rooms.records import read_record
+from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.agent_files import KnownAgent, agent_names, read_agent
+
+CHAT: Final = "chat"
+PROVIDERS: Final = {
+    WireProtocol.MESSAGES: "anthropic",
+    WireProtocol.RESPONSES: "openai",
+    WireProtocol.CHAT: "openai",
+}
+KEY_VARIABLES: Final = {
+    WireProtocol.MESSAGES: "ANTHROPIC_API_KEY",
+    WireProtocol.RESPONSES: "OPENAI_API_KEY",
+    WireProtocol.CHAT: "OPENAI_API_KEY",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActingAgent:
+    """What acts, and how it reaches its model."""
+
+    name: str
+    plan: AgentPlan
+    provider: str
+    """By default: the protocol's own; `unspecified` at another address."""
+    address: str | None
+    """None is the provider's own."""
+    key_variable: str
+    key_is_set: bool
+    image_of: KnownAgent | None
+    """Whose image is needed beside the agent's and the grader's."""
+
+
+def acting_agent(
+    name: str,
+    *,
+    base_url: str | None,
+    api_key_env: str | None,
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    faults: Faults,
+) -> ActingAgent | None:
+    """What acts; none when it cannot.
+
+    Args:
+        name: an agent of `runner/agents/`, or `chat`.
+        base_url: the model's address; by default `ESAC_AG_BASE_URL`, then the protocol's own provider.
+        api_key_env: the variable that holds the key; by default the protocol's own.
+        workspace: whose agents there are.
+        environ: where address and key are looked up.
+        faults: takes what is missing.
+    """
+    known = None
+    if name != CHAT:
+        try:
+            known = read_agent(workspace.runner, name)
+        except UsageError:
+            faults.found.append(_no_such_agent(name, workspace))
+            return None
+        except InputRefused as error:
+            faults.found.append(error)
+            return None
+    protocol = WireProtocol.CHAT if known is None else preset_of(known.file).protocol
+    address, variable = None, api_key_env or KEY_VARIABLES[protocol]
+    with faults.taken():
+        address = _address(base_url or environ.get(BASE_URL_VARIABLE) or None, needed=known is None)
+    key = ""
+    with faults.taken():
+        _refuse_no_variable(variable)
+        key = usable_key(environ, variable)
+        if not key and address is None and known is not None:
+            raise UsageError(
+                "The model's key is not set.",
+                where=f"the environment variable {variable}",
+                expected=f"a key of {PROVIDERS[protocol]}",
+                found="nothing",
+                remedy=f"export {variable}=..., or name a server of your own with --base-url",
+            )
+    settings: dict[str, JsonValue] = {} if known is None else {"agent": name}
+    if address is not None:
+        settings["base_url"] = address
+    if api_key_env:
+        settings["api_key_env"] = api_key_env
+    kind = AgentKind.CHAT if known is None else AgentKind.COMMAND
+    return ActingAgent(
+        name=name,
+        plan=AgentPlan(
+            kind=kind,
+            version=esac_ag.__version__ if known is None else known.file.version,
+            settings=settings,
+        ),
+        provider=PROVIDERS[protocol] if address is None else "unspecified",
+        address=address,
+        key_variable=variable,
+        key_is_set=bool(key),
+        image_of=known,
+    )
+
+
+def _no_such_agent(name: str, workspace: Workspace) -> UsageError:
+    return UsageError(
+        "There is no such agent.",
+        where="-a/--agent",
+        expected=", ".join((*agent_names(workspace.runner), CHAT)),
+        found=shown_text(name),
+        remedy="name one of these, or describe it in runner/agents/ (docs/agents.md)",
+    )
+
+
+def _address(value: str | None, *, needed: bool) -> str | None:
+    where = f"--base-url, or the environment variable {BASE_URL_VARIABLE}"
+    if value is None and not needed:
+        return None
+    return usable_address(value or "", where)
+
+
+def _refuse_no_variable(name: str) -> None:
+    """Refuse what is no variable's name: it may be the key itself, which nothing is to show."""
+    if re.fullmatch(VARIABLE_PATTERN, name) is None:
+        raise UsageError(
+            "A key is not named by an environment variable.",
+            where="--api-key-env",
+            expected="a variable's name: letters, digits and `_`",
+            remedy="export the key in a variable, and name that",
+        )
+
+
+def prices_in(path: Path) -> Prices:
+    """A price table.
+
+    Raises:
+        InputRefused: it cannot be used.
+    """
+    try:
+        return read_record(path, Prices)
+    except InputRefused as error:
+        raise InputRefused(
+            "The price table cannot be used.",
+            where=error.where,
+            found=error.found,
+            remedy="docs/manifest.md shows a price table",
+        ) from error

@@ -1,0 +1,112 @@
+"""The scene of an isolation probe: everything behind which its canary lies, and what the program is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from esac_ag import clock
+from esac_ag.canonical import sha256_of_bytes
+from esac_ag.conduct.probe_gateway import MODEL, GatewayTrial, a_gateway
+from esac_ag.conduct.probe_listener import LOOPBACK, Listener, addresses_of_this_machine, listening
+from esac_ag.conduct.probe_places import ABSTRACT, Neighbour, in_a_grader, in_a_neighbour, on_the_host
+from esac_ag.manifest.plan import Limits, Network
+from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.contract import Engine, SandboxSpec
+from esac_ag.sandbox.model_socket import MOUNT_POINT, SOCKET_PATH
+
+PREFIX = "esac-ag-canary-"
+SHARED_MEMORY = "/dev/shm"  # noqa: S108  (inside the container)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that the canary lies behind while the probe looks."""
+
+    canary: str
+    key: str
+    control: str
+    host_files: tuple[str, ...]
+    listener: Listener
+    neighbour: Neighbour
+    gateway: GatewayTrial | None
+
+
+def _canary() -> str:
+    return PREFIX + clock.opaque_id() + clock.opaque_id()
+
+
+@contextmanager
+def laid_out(
+    engine: Engine,
+    workspace: Workspace,
+    study_id: str,
+    agent: str,
+    grader: str,
+    limits: Limits,
+    network: Network,
+) -> Iterator[Scene]:
+    """Lay the canary everywhere; the containers are made at the same time."""
+    canary, key = _canary(), _canary()
+    with ExitStack() as stack:
+        host_files = stack.enter_context(on_the_host(canary, workspace))
+        listener = stack.enter_context(listening(canary))
+        gateway: AbstractContextManager[GatewayTrial | None] = (
+            nullcontext() if network is Network.NONE else a_gateway(key)
+        )
+        with ThreadPoolExecutor() as pool:
+            graders = pool.submit(stack.enter_context, in_a_grader(engine, canary, study_id, grader, limits))
+            neighbours = pool.submit(
+                stack.enter_context, in_a_neighbour(engine, canary, study_id, agent, limits, workspace)
+            )
+        graders.result()
+        yield Scene(
+            canary=canary,
+            key=key,
+            control=_canary(),
+            host_files=host_files,
+            listener=listener,
+            neighbour=neighbours.result(),
+            gateway=stack.enter_context(gateway),
+        )
+
+
+def plan_for(spec: SandboxSpec, scene: Scene, private_material: tuple[str, ...]) -> dict[str, JsonValue]:
+    """What the program is told, as `runner/guest/probe.py` describes it: no canary, only digests."""
+    canaries: list[JsonValue] = [sha256_of_bytes(secret.encode()) for secret in (scene.canary, scene.key)]
+    volumes = [volume.path for volume in spec.volumes] + [mount.path for mount in spec.scratch]
+    return {
+        "canaries": canaries,
+        "control": sha256_of_bytes(scene.control.encode()),
+        "private": list(private_material),
+        "volumes": [*volumes, SHARED_MEMORY],
+        "model_mount": None if scene.gateway is None else MOUNT_POINT,
+        "host_files": list(scene.host_files),
+        "host": {"addresses": list(addresses_of_this_machine()), "port": scene.listener.port},
+        "neighbour": {
+            "addresses": [LOOPBACK, *scene.neighbour.addresses],
+            "port": scene.neighbour.port,
+            "abstract": ABSTRACT,
+        },
+        "gateway": None if scene.gateway is None else _gateway_plan(scene.gateway, scene),
+    }
+
+
+def _gateway_plan(gateway: GatewayTrial, scene: Scene) -> dict[str, JsonValue]:
+    address = f"{LOOPBACK}:{scene.listener.port}"
+    return {
+        "socket": SOCKET_PATH,
+        "relay_port": urlsplit(gateway.path.base_url).port,
+        "tokens": {protocol.value: token for protocol, token in gateway.tokens.items()},
+        "paths": dict(gateway.paths),
+        "other": gateway.other,
+        "model": MODEL,
+        "url": f"http://{address}",
+        "address": address,
+        "files": list(scene.host_files),
+    }

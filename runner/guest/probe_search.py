@@ -1,0 +1,112 @@
+"""What the isolation probe looks for, and how it tells it from other bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PATTERN = re.compile(rb"esac-ag-canary-[0-9a-f]{32}")
+OVERLAP_BYTES = 64
+PIECE_BYTES = 1 << 20
+MOST_BYTES_OF_A_FILE = 64 << 20
+MOST_HASHED_BYTES = 4 << 20
+"""Private files are small; the programs of an image are large, and hashing them takes its time."""
+
+Found = tuple[int, list[str]]
+"""How many places were tried, and what was reached."""
+
+
+class Search:
+    """What the controller told, and whether the control was found.
+
+    Args:
+        plan: as `probe.py` describes it.
+    """
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan = plan
+        self.canaries = frozenset(plan["canaries"])
+        self.private = frozenset(plan["private"])
+        self.model_mount: str | None = plan["model_mount"]
+        self.control = b""
+        """The control, once it was found: what is sent out on the ways to listeners."""
+        self.commands: list[tuple[str, subprocess.Popen[bytes]]] = []
+        """Programs that might run as somebody else, under way."""
+        self.tree = tuple(_walked("/"))
+        """Every path and the mode of what is there."""
+
+    def holds_canary(self, data: bytes) -> bool:
+        """Whether a canary is among the bytes; notes the control as well."""
+        found = False
+        for match in PATTERN.findall(data):
+            digest = hashlib.sha256(match).hexdigest()
+            if digest == self.plan["control"]:
+                self.control = match
+            found = found or digest in self.canaries
+        return found
+
+    def file_holds_canary(self, path: str) -> bool | None:
+        """Whether a file holds a canary or is a private one; None when it cannot be read."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
+        found = False
+        digest = hashlib.sha256()
+        try:
+            tail = b""
+            total = 0
+            while total < MOST_BYTES_OF_A_FILE:
+                piece = os.read(descriptor, PIECE_BYTES)
+                if not piece:
+                    break
+                total += len(piece)
+                if total <= MOST_HASHED_BYTES:
+                    digest.update(piece)
+                found = self.holds_canary(tail + piece) or found
+                tail = piece[-OVERLAP_BYTES:]
+        except OSError:
+            return found or None
+        finally:
+            os.close(descriptor)
+        return found or (total <= MOST_HASHED_BYTES and digest.hexdigest() in self.private)
+
+
+def _walked(top: str) -> Iterator[tuple[str, int]]:
+    """Every path below `top` and its mode; the kernel's own file systems are left out."""
+    for folder, folders, files in os.walk(top, followlinks=False):
+        if folder == "/":
+            folders[:] = [name for name in folders if name not in ("proc", "sys")]
+        for name in (*folders, *files):
+            path = os.path.join(folder, name)
+            try:
+                yield path, os.lstat(path).st_mode
+            except OSError:
+                yield path, 0
+
+
+def mount_lines() -> list[tuple[str, list[str], str, str]]:
+    """Target, options, kind and the whole line of every mount."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        lines = file.read().splitlines()
+    found = []
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        fields = left.split()
+        found.append((fields[4], fields[5].split(","), right.split()[0], line))
+    return found
+
+
+def names_in(folder: str) -> list[str]:
+    """What a folder lists; nothing where it lists nothing to us."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
