@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
 from esac_ag.conduct.work import OpenPlan
-from esac_ag.manifest.plan import Limits
+from esac_ag.manifest.plan import Limits, Network
 from esac_ag.rooms.tasks import load_sealed_task
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.docker import DockerEngine
@@ -33,7 +35,7 @@ from esac_ag.sandbox.options import LABEL_WORKSPACE
 from tests.builders_conduct import Told
 from tests.builders_docker import a_docker_study, an_engine_for
 from tests.builders_gateway import KEY
-from tests.builders_manifest import Study
+from tests.builders_manifest import Study, probed_routes
 from tests.builders_presets import an_agent_file
 from tests.command_model import CommandModel, Scenario
 from tests.command_replies import Said
@@ -90,10 +92,14 @@ def a_command_study(
     image = next(image for image in images.images if image.command_agent == f"{name} {file.version}")
     study.data["images"]["agent"] = {"reference": image.reference, "digest": image.digest}
     record = study.folder / "study.probe.json"
+    routes = probed_routes(Network.MODEL_GATEWAY)
     probe = json.loads(record.read_text()) | {
         "images": {kind: found["digest"] for kind, found in study.data["images"].items()},
         "limits_sha256": sha256_of(Limits.model_validate(limits)),
         "network": "model-gateway",
+        "model_path": "socket",
+        "routes": routes,
+        "result_sha256": sha256_of(routes),
     }
     record.write_text(json.dumps(probe))
     study.data["isolation"]["probe"]["sha256"] = sha256_of(probe)
@@ -170,7 +176,7 @@ class Search:
 
 
 def searched_in(engine: DockerEngine, label: str, needles: Sequence[bytes]) -> Search:
-    """Search the one running container of a workspace, from one beside it that may look into its processes."""
+    """Search the one running container of a workspace, from one beside it that may trace its processes."""
     client: Any = engine._client
     filters = {"label": [f"{LABEL_WORKSPACE}={label}"]}
     (subject,) = client.containers(filters=filters)
@@ -253,11 +259,21 @@ def work(root: Path, images: ImageReport, name: str) -> Worked:
     return Worked(root, read_study(path), said, strangers, search.result(0), audit(path), left)
 
 
-def contents_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    """Every file, and what those hold that are compressed."""
+def contents_below(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file by its name, with what lies packed and compressed in it."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            data = path.read_bytes()
-            yield path, data
-            if path.suffix == ".zst":
-                yield path, zstandard.ZstdDecompressor().decompressobj().decompress(data)
+            yield from _unpacked(path.name, path.read_bytes())
+
+
+def _unpacked(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    yield name, data
+    if name.endswith(".zst"):
+        whole = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        yield from _unpacked(name.removesuffix(".zst"), whole)
+    elif name.endswith(".tar"):
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            for member in archive:
+                file = archive.extractfile(member)
+                if file is not None:
+                    yield from _unpacked(member.name, file.read())
