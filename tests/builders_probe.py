@@ -15,7 +15,7 @@ from esac_ag.agents.contract import AGENT_ROOT, AGENT_UID
 from esac_ag.conduct.freeze import images_at_hand
 from esac_ag.conduct.probe import probe
 from esac_ag.conduct.probe_places import NEIGHBOUR
-from esac_ag.manifest.plan import Limits, Network
+from esac_ag.manifest.plan import Limits, ModelWayKind, Network
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Role
@@ -112,7 +112,7 @@ def probed(
     *,
     private: tuple[str, ...] = (),
     limits: Limits = PROBE_LIMITS,
-    network: Network = Network.NONE,
+    way: ModelWayKind | None = None,
     study_id: str = "probe-tests",
 ) -> ProbeRecord:
     """Probe as `esac-ag probe` does."""
@@ -124,7 +124,8 @@ def probed(
         images=images,
         image_ids=image_ids,
         limits=limits,
-        network=network,
+        network=Network.NONE if way is None else Network.MODEL_GATEWAY,
+        way=way,
         private_material=private,
         manifest_sha256=None,
     )
@@ -135,11 +136,11 @@ def probed_with(
     workspace: Workspace,
     label: str,
     private: tuple[str, ...] = (),
-    network: Network = Network.NONE,
+    way: ModelWayKind | None = None,
 ) -> ProbeRecord:
     """Probe a container with a leak."""
     with a_weak_engine(label, leak) as engine:
-        return probed(engine, workspace, private=private, network=network)
+        return probed(engine, workspace, private=private, way=way)
 
 
 def first_process(*argv: str) -> Callable[[Request, str], None]:

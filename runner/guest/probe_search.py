@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 
 TYPE_CHECKING = False
@@ -39,6 +40,15 @@ class Search:
         """The control, once it was found: what is sent out on the ways to listeners."""
         self.commands: list[tuple[str, subprocess.Popen[bytes]]] = []
         """Programs that might run as somebody else, under way."""
+        peer = plan["peer"]
+        self.peer: tuple[str, int] | None = None if peer is None else (peer[0], peer[1])
+        """Address and port of the relay, where this container has a network with it."""
+        self.answers: dict[tuple[str, int, int], bytes] | None = None
+        """What listeners answered, once they were asked."""
+        self.names: dict[str, str] = {}
+        """What is wrong with names that were looked up; empty text where nothing is."""
+        self.threads: list[threading.Thread] = []
+        """Look-ups under way."""
         self.tree = tuple(_walked("/"))
         """Every path and the mode of what is there."""
 
@@ -90,6 +100,29 @@ def _walked(top: str) -> Iterator[tuple[str, int]]:
                 yield path, os.lstat(path).st_mode
             except OSError:
                 yield path, 0
+
+
+def table(path: str, *, header: int = 1) -> list[list[str]]:
+    """The fields of each line of a kernel's table; none where there is no table.
+
+    Args:
+        path: of the table.
+        header: how many lines are left out.
+    """
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return [line.split() for line in file.read().splitlines()[header:]]
+    except OSError:
+        return []
+
+
+def is_up(interface: str) -> bool:
+    """Whether a network interface is up."""
+    try:
+        with open(f"/sys/class/net/{interface}/flags", encoding="ascii") as file:
+            return bool(int(file.read(), 16) & 1)
+    except OSError:
+        return False
 
 
 def mount_lines() -> list[tuple[str, list[str], str, str]]:

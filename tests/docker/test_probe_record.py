@@ -153,7 +153,7 @@ def resealed(sealed: Path, record: dict[str, Any], *, name: str) -> Path:
         ({"harness_version": "0.0.1"}, {"probe-stale"}),
         ({"images": {"agent": "sha256:" + "ab" * 32, "grader": "sha256:" + "cd" * 32}}, {"probe-stale"}),
         (
-            {"network": "model-gateway", "model_path": "socket"},
+            {"network": "model-gateway", "model_way": "socket"},
             {"probe-stale", "probe-untried", "probe-inconsistent"},
         ),
         ({"study_id": "another"}, {"probe-stale"}),

@@ -203,14 +203,14 @@ READINESS: dict[str, tuple[Change, str, str]] = {
         "/routes",
     ),
     "a probe that did not ask the gateway": (
-        lambda s: probe(s, network="model-gateway", model_path="socket"),
+        lambda s: probe(s, network="model-gateway", model_way="socket"),
         "probe-untried",
         "/routes",
     ),
     "a probe without the way to the gateway": (
         lambda s: probe(s, network="model-gateway"),
         "probe-inconsistent",
-        "/model_path",
+        "/model_way",
     ),
     "routes that are not the ones that were probed": (
         lambda s: probe(s, routes=probed_routes(tried=7)),

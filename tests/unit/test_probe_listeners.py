@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from esac_ag.clock import Deadline
 from esac_ag.conduct.probe import probe
 from esac_ag.conduct.probe_gateway import a_gateway
 from esac_ag.conduct.probe_listener import addresses_of_this_machine, listening
 from esac_ag.conduct.probe_places import NEIGHBOUR_PROGRAM
 from esac_ag.errors import SandboxLost
-from esac_ag.manifest.plan import Image, Images, Limits, Network
+from esac_ag.manifest.plan import Image, Images, Limits, ModelWayKind, Network
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program, ProgramExit
+from esac_ag.sandbox.model_way import ModelWay, model_way
 from tests.builders_freeze import a_draft, a_probe, an_engine, workspace_of
 
 CANARY = "esac-ag-canary-" + "0" * 32
@@ -61,8 +64,8 @@ def asked(http: httpx.Client, path: str, token: str, **more: object) -> httpx.Re
 
 def test_the_provider_complains_of_what_no_gateway_may_ask() -> None:
     """Another path, another method, another key, and an address in a body; a good question is none."""
-    with a_gateway(KEY) as trial:
-        transport = httpx.HTTPTransport(uds=f"{trial.path.socket_folder}/model.sock")
+    with a_gateway(KEY, socket_way) as trial:
+        transport = httpx.HTTPTransport(uds=f"{trial.way.model_socket}/model.sock")
         with httpx.Client(transport=transport) as http:
             protocol, token = next(iter(trial.tokens.items()))
             answer = asked(http, trial.paths[protocol], token)
@@ -82,6 +85,21 @@ def test_the_provider_complains_of_what_no_gateway_may_ask() -> None:
             "the provider was asked PURGE /v1/messages",
             "the provider was asked POST /v1/messages for another host or with another key",
         ]
+
+
+@contextmanager
+def socket_way(gateway_socket: Path) -> Iterator[ModelWay]:
+    """The way by a mounted socket, which needs no engine."""
+    with model_way(
+        ModelWayKind.SOCKET,
+        gateway_socket,
+        InMemoryEngine({}),
+        image="image:1",
+        study="study-1",
+        attempt="probe",
+        deadline=Deadline.after_s(60),
+    ) as way:
+        yield way
 
 
 def probed(folder: Path, act: Callable[[FakeProcess, dict[str, Any]], None], network: Network) -> ProbeRecord:
@@ -107,6 +125,7 @@ def record_of(
         image_ids={"image:1": "image:1"},
         limits=Limits(),
         network=network,
+        way=None if network is Network.NONE else ModelWayKind.SOCKET,
         private_material=(),
         manifest_sha256=None,
     )
@@ -140,7 +159,7 @@ def test_what_a_gateway_was_made_to_fetch_counts_as_its_leak(tmp_path: Path) -> 
 
     record = probed(tmp_path, act, Network.MODEL_GATEWAY)
     assert [route.name for route in record.routes if route.reached] == ["gateway"]
-    assert record.model_path == "socket"
+    assert record.model_way == "socket"
 
 
 @pytest.mark.parametrize("network", Network)
