@@ -11,6 +11,8 @@ import os
 import socket
 import stat
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 
 from probe_knocking import Target, answers_to
 from probe_peers import only_a_relay
@@ -142,17 +144,27 @@ def begin_names(search: Search) -> None:
     if search.peer is None:
         return
     for name in _all_names(search):
-        thread = threading.Thread(target=_look_up, args=(search, name))
-        try:
-            thread.start()
-        except RuntimeError:
-            # No more processes are allowed: the rest is looked up one after the other.
-            return
+        _begin(search, _look_up, name)
+    for server in _servers():
+        _begin(search, _ask_server, server)
+
+
+def _begin(search: Search, look: Callable[[Search, str], None], what: str) -> None:
+    thread = threading.Thread(target=look, args=(search, what))
+    # Where no more processes are allowed, the rest is asked for one after the other, later.
+    with suppress(RuntimeError):
+        thread.start()
         search.threads.append(thread)
 
 
 def _all_names(search: Search) -> tuple[str, ...]:
     return (*NAMES, *search.plan["names"])
+
+
+def _servers() -> list[str]:
+    with open("/etc/resolv.conf", encoding="utf-8", errors="replace") as file:
+        fields = [line.split() for line in file.read().splitlines()]
+    return [field[1] for field in fields if len(field) > 1 and field[0] == "nameserver"] or [DEFAULT_SERVER]
 
 
 def _look_up(search: Search, name: str) -> None:
@@ -166,29 +178,28 @@ def _look_up(search: Search, name: str) -> None:
         search.names[name] = f"{name} is {found[0][4][0]}"
 
 
-def names(search: Search) -> Found:
-    """Names, by the container's own resolver and by a question to each server that it was given."""
-    for thread in search.threads:
-        thread.join()
-    asked = _all_names(search)
-    for name in asked:
-        if name not in search.names:
-            _look_up(search, name)
-    reached = [fault for name in asked if (fault := search.names[name])]
-    with open("/etc/resolv.conf", encoding="utf-8", errors="replace") as file:
-        fields = [line.split() for line in file.read().splitlines()]
-    servers = [field[1] for field in fields if len(field) > 1 and field[0] == "nameserver"] or [
-        DEFAULT_SERVER
-    ]
-    for server in servers:
-        is_expected = search.peer is not None and server == ENGINES_RESOLVER
-        if search.peer is not None and not is_expected:
-            reached.append(f"name server {server} was given")
-        said = answers_to(QUERY, [(server, DNS_PORT, socket.SOCK_DGRAM)]).values()
-        if any(answer and not (is_expected and _is_at_a_loss(answer)) for answer in said):
-            reached.append(f"name server {server} answers")
-    return len(asked) + len(servers), reached
+def _ask_server(search: Search, server: str) -> None:
+    answer = b"".join(answers_to(QUERY, [(server, DNS_PORT, socket.SOCK_DGRAM)]).values())
+    is_expected = search.peer is not None and server == ENGINES_RESOLVER
+    if search.peer is not None and not is_expected:
+        search.names[server] = f"name server {server} was given"
+    elif answer and not (is_expected and _is_at_a_loss(answer)):
+        search.names[server] = f"name server {server} answers"
+    else:
+        search.names[server] = ""
 
 
 def _is_at_a_loss(answer: bytes) -> bool:
     return len(answer) >= HEAD_BYTES and answer[3] & 0xF == SERVER_FAILED
+
+
+def names(search: Search) -> Found:
+    """Names, by the container's own resolver and by a question to each server that it was given."""
+    for thread in search.threads:
+        thread.join()
+    asked = [(name, _look_up) for name in _all_names(search)]
+    asked += [(server, _ask_server) for server in _servers()]
+    for what, look in asked:
+        if what not in search.names:
+            look(search, what)
+    return len(asked), [fault for what, _ in asked if (fault := search.names[what])]

@@ -46,7 +46,7 @@ class Search:
         self.answers: dict[tuple[str, int, int], bytes] | None = None
         """What listeners answered, once they were asked."""
         self.names: dict[str, str] = {}
-        """What is wrong with names that were looked up; empty text where nothing is."""
+        """What is wrong with names and name servers that were asked for; empty text where nothing is."""
         self.threads: list[threading.Thread] = []
         """Look-ups under way."""
         self.tree = tuple(_walked("/"))

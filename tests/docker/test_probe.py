@@ -36,6 +36,7 @@ from tests.builders_probe import (
     probed,
     probed_with,
     variables,
+    with_a_name_server,
     with_model_mount,
 )
 from tests.builders_probe_gateway import (
@@ -135,14 +136,6 @@ abstract = socket.socket(socket.AF_UNIX); abstract.bind("\\0nobody")
 tcp = socket.create_server(("127.0.0.1", 8000))
 time.sleep(600)
 """
-NAME_SERVER = """
-import socket
-server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-server.bind(("127.0.0.1", 53))
-while True:
-    question, asker = server.recvfrom(512)
-    server.sendto(question[:2] + b"\\x81\\x83" + question[4:], asker)
-"""
 MEMORY = """
 import ctypes, sys, time
 held = bytes.fromhex(sys.argv[1])
@@ -162,13 +155,6 @@ ONLY_NO_NAMESPACES = json.dumps(
 def in_memory_only(request: Request, canary: str) -> None:
     """A process that holds the canary, and shows it neither in its arguments nor in its environment."""
     first_process("python3", "-c", MEMORY, canary.encode().hex())(request, canary)
-
-
-def with_a_name_server(request: Request, canary: str) -> None:
-    """A first process that answers questions for names, none of which it knows."""
-    first_process("python3", "-c", NAME_SERVER)(request, canary)
-    host = request["HostConfig"]
-    host["Sysctls"] = host["Sysctls"] | {"net.ipv4.ip_unprivileged_port_start": "0"}
 
 
 def open_ipc(request: Request, canary: str) -> None:

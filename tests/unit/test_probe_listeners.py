@@ -22,8 +22,9 @@ from esac_ag.manifest.plan import Image, Images, Limits, ModelWayKind, Network
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program, ProgramExit
-from esac_ag.sandbox.model_way import ModelWay, model_way
+from esac_ag.sandbox.model_way import FRAMES_PROGRAM, ModelWay, model_way
 from tests.builders_freeze import a_draft, a_probe, an_engine, workspace_of
+from tests.builders_relay_frames import frames_program
 
 CANARY = "esac-ag-canary-" + "0" * 32
 KEY = "esac-ag-canary-" + "1" * 32
@@ -113,7 +114,11 @@ def probed(folder: Path, act: Callable[[FakeProcess, dict[str, Any]], None], net
 
 
 def record_of(
-    folder: Path, program: Program, network: Network, engine: InMemoryEngine | None = None
+    folder: Path,
+    program: Program,
+    network: Network,
+    engine: InMemoryEngine | None = None,
+    way: ModelWayKind = ModelWayKind.SOCKET,
 ) -> ProbeRecord:
     """The record of a probe program."""
     image = Image(reference="image:1", digest="sha256:" + "0" * 64)
@@ -125,7 +130,7 @@ def record_of(
         image_ids={"image:1": "image:1"},
         limits=Limits(),
         network=network,
-        way=None if network is Network.NONE else ModelWayKind.SOCKET,
+        way=None if network is Network.NONE else way,
         private_material=(),
         manifest_sha256=None,
     )
@@ -170,6 +175,29 @@ def test_nobody_who_comes_is_a_probe_that_holds(tmp_path: Path, network: Network
     assert record.passed
     assert record.study_id == "study-1"
     assert "esac-ag-canary-" not in record.model_dump_json()
+
+
+def test_the_program_is_told_what_its_way_to_the_model_is(tmp_path: Path) -> None:
+    """A mount and a socket, or a network with a relay on it; the record says which."""
+    seen: list[dict[str, Any]] = []
+
+    def program(process: FakeProcess) -> ProgramExit:
+        seen.append(json.loads(process.files.read(process.argv[-1])))
+        return a_probe()(process)
+
+    engine = InMemoryEngine(
+        {FRAMES_PROGRAM: frames_program, ("python3", "-I", "/agent/home/probe.py"): program}
+    )
+    for way in ModelWayKind:
+        record = record_of(tmp_path / way, a_probe(), Network.MODEL_GATEWAY, engine, way)
+        assert record.model_way is way
+        assert record.holds
+    by_socket, by_network = seen
+    assert (by_socket["model_mount"], by_socket["peer"]) == ("/run/model", None)
+    assert by_socket["gateway"]["socket"] == "/run/model/model.sock"
+    assert (by_network["model_mount"], by_network["gateway"]["socket"]) == (None, None)
+    assert by_network["peer"] == by_network["gateway"]["relay"]
+    assert by_network["peer"][0] == "127.0.0.1"
 
 
 def test_the_program_is_told_no_canary(tmp_path: Path) -> None:
