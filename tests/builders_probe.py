@@ -7,7 +7,7 @@ import re
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +22,7 @@ from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Role
 from esac_ag.sandbox.docker import DockerEngine, connect
+from esac_ag.sandbox.docker_client import APIError
 from esac_ag.sandbox.model_socket import MOUNT_POINT
 from esac_ag.sandbox.options import LABEL_ATTEMPT, LABEL_ROLE
 
@@ -85,6 +86,13 @@ class Weakening:
         made = self.client.create_network(name, **request | self.leak.network)
         self.network.set_result(name)
         return made
+
+    def remove_network(self, name: str) -> None:
+        """Remove a network; a neighbour that was put into it may outlive its owner's containers."""
+        if self.leak.neighbour_joins and name == self.network.result(START_S):
+            with suppress(APIError):
+                self.client.disconnect_container_from_network(self.neighbour, name, force=True)
+        self.client.remove_network(name)
 
     def create_container_from_config(self, request: Request, name: str) -> Any:  # noqa: ANN401
         """Make a container, a leaky one if an agent's probe will act in it."""

@@ -30,6 +30,7 @@ from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine, SandboxSpec
 from esac_ag.sandbox.model_socket import MOUNT_POINT, SOCKET_PATH
 from esac_ag.sandbox.model_way import ModelWay, model_way
+from esac_ag.sandbox.options import HOSTNAME
 
 PREFIX = "esac-ag-canary-"
 ATTEMPT = "probe"
@@ -134,10 +135,16 @@ def plan_for(spec: SandboxSpec, scene: Scene, private_material: tuple[str, ...])
             "port": scene.neighbour.port,
             "abstract": ABSTRACT,
         },
-        "names": [socket.gethostname(), *scene.neighbour.names],
+        "names": [*_names_of_this_machine(), *scene.neighbour.names],
         "peer": None if scene.gateway is None or spec.peer_network is None else _relay(scene.gateway),
         "gateway": None if scene.gateway is None else _gateway_plan(spec, scene.gateway, scene),
     }
+
+
+def _names_of_this_machine() -> list[str]:
+    """Its name, if that is not one that every container knows for itself."""
+    name = socket.gethostname()
+    return [] if name == HOSTNAME or name.startswith("localhost") else [name]
 
 
 def _relay(gateway: GatewayTrial) -> list[JsonValue]:

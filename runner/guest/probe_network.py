@@ -138,10 +138,10 @@ def _said(sock: socket.socket, address: str | tuple[str, int], question: bytes) 
 
 
 def begin_names(search: Search) -> None:
-    """Start to look names up where that takes its time: a resolver with nobody behind it keeps silent."""
+    """Start to look names up where that takes its time: on a network, a resolver may keep silent."""
     # Read by the C library when a thread first resolves a name.
     os.environ["RES_OPTIONS"] = "timeout:1 attempts:1"
-    if search.peer is None:
+    if not any(is_up(name) for _, name in socket.if_nameindex() if name != "lo"):
         return
     for name in _all_names(search):
         _begin(search, _look_up, name)

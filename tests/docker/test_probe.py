@@ -360,7 +360,7 @@ def test_the_listeners_of_another_run_are_found(workspace: Workspace, docker_wor
     record = probed_with(Leak(near=joined), workspace, docker_workspace)
     assert reached(record).keys() == {"neighbour", "sockets"}
     told = reached(record)["neighbour"]
-    assert "127.0.0.1 by TCP; the socket esac-ag-probe-neighbour" in told
+    assert "127.0.0.1 by TCP; 127.0.0.1 by UDP; the socket esac-ag-probe-neighbour" in told
     assert "the neighbour heard 'GET /esac-ag-canary-" in told
 
 
