@@ -224,7 +224,7 @@ def a_sealed_study(folder: Path) -> Study:
         "runner_sha256": runner,
         "limits_sha256": sha256_of(Limits.model_validate(limits)),
         "network": "none",
-        "model_path": None,
+        "model_way": None,
         "harness_version": "0.1.0",
         "canary_sha256": "ee" * 32,
         "routes": (routes := probed_routes()),

@@ -15,10 +15,10 @@ from esac_ag.errors import InputRefused
 from esac_ag.gateway.plans import LanePlan
 from esac_ag.gateway.server import Gateway
 from esac_ag.manifest.agent_file import AgentFile
-from esac_ag.manifest.plan import Model, Plan
+from esac_ag.manifest.plan import Model, ModelWayKind, Plan
 from esac_ag.owner import temporary_folder
 from esac_ag.sandbox.contract import Sandbox
-from esac_ag.sandbox.model_way import ModelWayKind, model_way
+from esac_ag.sandbox.model_way import model_way
 
 MODEL_FOLDER = "model"
 """Of an attempt: the gateway's record of its calls."""

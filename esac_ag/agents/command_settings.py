@@ -12,9 +12,8 @@ from esac_ag.errors import InputRefused
 from esac_ag.gateway.plans import MOST_SILENCE_S, MOST_WAIT_S, LanePlan, ProviderTools
 from esac_ag.gateway.protocols import KeyHeader, Protocol
 from esac_ag.manifest.agent_file import WireProtocol
-from esac_ag.manifest.plan import AgentKind, AgentPlan, Limits, Model, Prices
+from esac_ag.manifest.plan import AgentKind, AgentPlan, Limits, Model, ModelWayKind, Prices
 from esac_ag.record import Identifier, Record, VariableName
-from esac_ag.sandbox.model_way import ModelWayKind
 
 PROTOCOLS = {
     WireProtocol.MESSAGES: Protocol.MESSAGES,
@@ -87,6 +86,15 @@ class CommandSettings(Record):
             InputRefused: its settings are wrong.
         """
         return cls.read(plan.settings).agent if plan.kind is AgentKind.COMMAND else None
+
+    @classmethod
+    def way_of(cls, plan: AgentPlan) -> ModelWayKind | None:
+        """How the container of a plan's agent reaches the model gateway; not at all for other kinds.
+
+        Raises:
+            InputRefused: its settings are wrong.
+        """
+        return cls.read(plan.settings).model_way if plan.kind is AgentKind.COMMAND else None
 
     def lane_plan(
         self,

@@ -94,6 +94,7 @@ def freeze_draft(
         image_ids=image_ids,
         limits=draft.limits,
         network=draft.network,
+        way=CommandSettings.way_of(draft.agent),
         private_material=_private_hashes(pairs),
         manifest_sha256=sha256_of(draft),
     )
@@ -185,6 +186,7 @@ def probe_manifest(path: Path, *, workspace: Workspace, engine: Engine, output: 
         image_ids=image_ids,
         limits=plan.limits,
         network=plan.network,
+        way=CommandSettings.way_of(plan.agent),
         private_material=_private_hashes(pairs),
         manifest_sha256=sha256_of(document),
     )

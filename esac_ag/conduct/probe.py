@@ -18,14 +18,13 @@ from esac_ag.canonical import sha256_of, sha256_of_bytes
 from esac_ag.clock import Deadline
 from esac_ag.conduct.launch import agent_spec
 from esac_ag.conduct.probe_listener import LOOPBACK
-from esac_ag.conduct.probe_scene import Scene, laid_out, plan_for
+from esac_ag.conduct.probe_scene import ATTEMPT, Scene, laid_out, plan_for
 from esac_ag.conduct.revision import runner_sha256
 from esac_ag.errors import SandboxLost
-from esac_ag.manifest.plan import Images, Limits, Network
+from esac_ag.manifest.plan import Images, Limits, ModelWayKind, Network
 from esac_ag.manifest.probe import ProbedImages, ProbeRecord, ProbeRoute, Route, result_sha256
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine, Role, Sandbox, SandboxSpec, Termination
-from esac_ag.sandbox.model_path import relayed
 from esac_ag.tree import Directory, FileTree, RegularFile
 
 PROBE_TIMEOUT_S = 120.0
@@ -45,6 +44,7 @@ def probe(
     image_ids: dict[str, str],
     limits: Limits,
     network: Network,
+    way: ModelWayKind | None,
     private_material: tuple[str, ...],
     manifest_sha256: str | None,
 ) -> ProbeRecord:
@@ -57,7 +57,8 @@ def probe(
         images: what the manifest seals.
         image_ids: the engine's id of each reference.
         limits: of the agent's container.
-        network: of the agent's container; with a model gateway it gets the way to one.
+        network: that the manifest seals.
+        way: of the agent's container to the model gateway; none on no network.
         private_material: hashes of the graders' files; none of them may be readable either.
         manifest_sha256: digest of the plan that is probed for.
 
@@ -66,9 +67,9 @@ def probe(
         InfrastructureFailure: a listener or the gateway of the probe cannot serve.
     """
     agent, grader = image_ids[images.agent.reference], image_ids[images.grader.reference]
-    with laid_out(engine, workspace, study_id, agent, grader, limits, network) as scene:
+    with laid_out(engine, workspace, study_id, agent, grader, limits, way) as scene:
         spec = agent_spec(
-            image=agent, limits=limits, study=study_id, attempt="probe", role=Role.PROBE, environment=()
+            image=agent, limits=limits, study=study_id, attempt=ATTEMPT, role=Role.PROBE, environment=()
         )
         answered = _look(engine, workspace, spec, scene, private_material)
         arrivals = _arrivals(scene)
@@ -83,7 +84,7 @@ def probe(
         runner_sha256=runner_sha256(workspace),
         limits_sha256=sha256_of(limits),
         network=network,
-        model_path=None if network is Network.NONE else "socket",
+        model_way=way,
         canary_sha256=sha256_of_bytes(scene.canary.encode()),
         routes=routes,
         result_sha256=result_sha256(routes),
@@ -99,9 +100,9 @@ def _look(
     private_material: tuple[str, ...],
 ) -> tuple[ProbeRoute, ...]:
     """What the program in the container says."""
-    path = None if scene.gateway is None else scene.gateway.path
-    if path is not None:
-        spec = spec.model_copy(update={"model_socket": path.socket_folder})
+    way = None if scene.gateway is None else scene.gateway.way
+    if way is not None:
+        spec = way.placed(spec)
     programs = FileTree(
         {
             b"home/" + source.name.encode(): RegularFile(source.read_bytes())
@@ -118,7 +119,7 @@ def _look(
     with engine.create(spec) as sandbox:
         sandbox.start()
         sandbox.put(programs.merged(contents), AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID, mode=0o755)
-        with nullcontext() if path is None else relayed(sandbox, path, Deadline.after_s(PROBE_TIMEOUT_S)):
+        with nullcontext() if way is None else way.relayed(sandbox, Deadline.after_s(PROBE_TIMEOUT_S)):
             return _answer(sandbox)
 
 

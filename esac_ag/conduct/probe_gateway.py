@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 from esac_ag.gateway.plans import LanePlan
@@ -15,7 +16,7 @@ from esac_ag.gateway.protocols import ENDPOINTS, PATHS, Protocol
 from esac_ag.gateway.server import Gateway
 from esac_ag.manifest.plan import Limits
 from esac_ag.owner import temporary_folder
-from esac_ag.sandbox.model_path import ModelPath, model_path
+from esac_ag.sandbox.model_way import ModelWay
 
 LOOPBACK = "127.0.0.1"
 MODEL = "probe-model"
@@ -141,7 +142,8 @@ def a_provider(key: str) -> Iterator[Provider]:
 class GatewayTrial:
     """The gateway as the container of the probe meets it."""
 
-    path: ModelPath
+    way: ModelWay
+    """From the probe's container."""
     provider: Provider
     tokens: dict[Protocol, str]
     """Of the lanes that the probe's run has, one for each protocol."""
@@ -155,14 +157,15 @@ class GatewayTrial:
 
 
 @contextmanager
-def a_gateway(key: str) -> Iterator[GatewayTrial]:
+def a_gateway(key: str, way_to: Callable[[Path], AbstractContextManager[ModelWay]]) -> Iterator[GatewayTrial]:
     """A gateway made as a run's is, with a lane for each protocol.
 
     Args:
         key: the real one; the probe looks for it as for a canary.
+        way_to: makes the way from the probe's container to the gateway's socket.
 
     Raises:
-        InfrastructureFailure: it cannot serve.
+        InfrastructureFailure: it cannot serve, or there can be no way to it.
     """
     with (
         temporary_folder("probe-model") as folder,
@@ -177,5 +180,5 @@ def a_gateway(key: str) -> Iterator[GatewayTrial]:
         former = gateway.open("probe-former", plans[Protocol.CHAT])
         former.close()
         tokens = {protocol: gateway.open("probe", plan).token for protocol, plan in plans.items()}
-        with model_path(folder / "gateway.sock") as path:
-            yield GatewayTrial(path, provider, tokens, former.token)
+        with way_to(folder / "gateway.sock") as way:
+            yield GatewayTrial(way, provider, tokens, former.token)

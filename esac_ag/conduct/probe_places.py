@@ -15,11 +15,11 @@ from esac_ag.clock import Deadline
 from esac_ag.conduct.launch import agent_spec
 from esac_ag.errors import SandboxLost
 from esac_ag.grading.container import GRADER_GID, GRADER_UID, PRIVATE_FOLDER, grader_spec
-from esac_ag.manifest.plan import Limits
+from esac_ag.manifest.plan import Limits, ModelWayKind
 from esac_ag.owner import temporary_folder
 from esac_ag.record import Record
 from esac_ag.rooms.workspace import Workspace
-from esac_ag.sandbox.contract import Dialogue, Engine, Role, Sandbox
+from esac_ag.sandbox.contract import Dialogue, Engine, Role, Sandbox, SandboxSpec
 from esac_ag.tree import FileTree, RegularFile
 
 NEIGHBOUR = "probe-neighbour"
@@ -28,6 +28,7 @@ NEIGHBOUR_PROGRAM = ("python3", "-I", "-S", "-B", f"{AGENT_HOME}/probe_neighbour
 ABSTRACT = "esac-ag-probe-neighbour"
 """Name of the neighbour's socket that has no file."""
 PLAIN_FILE = "notes.txt"
+SHORT_ID = 12
 START_S = 60.0
 _ANSWER_BYTES = 100_000
 
@@ -91,6 +92,8 @@ class Neighbour:
 
     def __init__(self, sandbox: Sandbox, dialogue: Dialogue) -> None:
         self._where = sandbox.container_id
+        self.names = (sandbox.container_id[:SHORT_ID],)
+        """What an engine's resolver calls it on a network that it is on."""
         self._dialogue = dialogue
         word, _, rest = self._line().partition(" ")
         port, _, addresses = rest.partition(" ")
@@ -134,9 +137,18 @@ class Neighbour:
 
 @contextmanager
 def in_a_neighbour(
-    engine: Engine, canary: str, study_id: str, image: str, limits: Limits, workspace: Workspace
+    engine: Engine,
+    canary: str,
+    study_id: str,
+    image: str,
+    limits: Limits,
+    workspace: Workspace,
+    way: ModelWayKind | None,
 ) -> Iterator[Neighbour]:
-    """Another run's container: the canary in its volume, scratch, environment, arguments and listeners."""
+    """Another run's container: the canary in its volume, scratch, environment, arguments and listeners.
+
+    Where runs have networks it has one of its own, without a relay.
+    """
     spec = agent_spec(
         image=image,
         limits=limits,
@@ -156,6 +168,9 @@ def in_a_neighbour(
         }
     )
     with ExitStack() as stack:
+        if way is ModelWayKind.NETWORK:
+            network = stack.enter_context(engine.network(study=study_id, attempt=NEIGHBOUR))
+            spec = SandboxSpec.model_validate({**dict(spec), "peer_network": network})
         sandbox = stack.enter_context(engine.create(spec))
         sandbox.start()
         sandbox.put(contents, AGENT_ROOT, uid=AGENT_UID, gid=AGENT_UID, mode=0o755)

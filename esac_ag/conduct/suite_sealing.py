@@ -105,6 +105,7 @@ def seal_suite(
         image_ids=image_ids,
         limits=request.limits,
         network=Network.NONE,
+        way=None,
         private_material=_private_hashes(request),
         manifest_sha256=None,
     )

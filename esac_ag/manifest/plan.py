@@ -68,6 +68,15 @@ class Network(StrEnum):
     MODEL_GATEWAY = "model-gateway"
 
 
+class ModelWayKind(StrEnum):
+    """How an agent's container reaches the model gateway."""
+
+    SOCKET = "socket"
+    """No network; the gateway's socket is mounted. For an engine on this machine."""
+    NETWORK = "network"
+    """A network of its own, with a relay on it. For every engine."""
+
+
 class Suite(Record):
     """Name and version of what is measured."""
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from esac_ag.canonical import sha256_of
-from esac_ag.manifest.plan import Digest, Network
+from esac_ag.manifest.plan import Digest, ModelWayKind, Network
 from esac_ag.record import Record, Sha256
 
 
@@ -73,7 +73,7 @@ class ProbeRecord(Record):
     limits_sha256: Sha256
     """`canonical.sha256_of` of the manifest's limits."""
     network: Network
-    model_path: Literal["socket"] | None
+    model_way: ModelWayKind | None
     """How the container reached the gateway; null without one."""
     harness_version: str
     canary_sha256: Sha256

@@ -9,7 +9,7 @@ from pydantic import JsonValue, ValidationError
 from esac_ag.canonical import sha256_of
 from esac_ag.manifest.collector import Collector
 from esac_ag.manifest.findings import shown
-from esac_ag.manifest.plan import Isolation, Network, ProbeReference
+from esac_ag.manifest.plan import Isolation, ModelWayKind, Network, ProbeReference
 from esac_ag.manifest.probe import ProbeRecord, result_sha256
 from esac_ag.manifest.schema import report_schema_faults, schema_of
 from esac_ag.manifest.sections import Sections
@@ -80,16 +80,14 @@ def _judge_result(record: ProbeRecord, out: Collector) -> None:
     elif not record.holds:
         what = "The record says that the probe passed, its routes say that it did not."
         out.unready(("passed",), "probe-inconsistent", what, "false", "true", PROBE)
-    expected = None if record.network is Network.NONE else "socket"
-    if record.model_path != expected:
+    if (record.model_way is None) is not (record.network is Network.NONE):
         what = "The record's way to the model is not its network's."
-        out.unready(
-            ("model_path",), "probe-inconsistent", what, shown(expected), shown(record.model_path), PROBE
-        )
+        expected = "null" if record.network is Network.NONE else "a way"
+        out.unready(("model_way",), "probe-inconsistent", what, expected, shown(record.model_way), PROBE)
 
 
 def _judge_fit(record: ProbeRecord, parts: Sections, out: Collector) -> None:
-    pairs: list[tuple[tuple[str, ...], str, str]] = []
+    pairs: list[tuple[tuple[str, ...], JsonValue, JsonValue]] = []
     if parts.study_id is not None:
         pairs.append((("study_id",), parts.study_id, record.study_id))
     if parts.images:
@@ -102,6 +100,10 @@ def _judge_fit(record: ProbeRecord, parts: Sections, out: Collector) -> None:
         pairs.append((("limits_sha256",), sha256_of(parts.limits), record.limits_sha256))
     if parts.network:
         pairs.append((("network",), parts.network.value, record.network.value))
+    if parts.network is Network.MODEL_GATEWAY and record.network is Network.MODEL_GATEWAY and parts.agent:
+        # Whether the setting is a way at all is for the agent's own settings to say.
+        planned_way = parts.agent.settings.get("model_way", ModelWayKind.SOCKET.value)
+        pairs.append((("model_way",), planned_way, record.model_way))
     for at, planned, probed in pairs:
         if planned != probed:
             what = "The probe was made under other conditions than the manifest's."

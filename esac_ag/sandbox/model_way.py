@@ -19,13 +19,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Final, assert_never
 
 from esac_ag.clock import Deadline
 from esac_ag.errors import InfrastructureFailure
+from esac_ag.manifest.plan import ModelWayKind
 from esac_ag.sandbox.contract import Engine, Role, Sandbox, SandboxSpec
 from esac_ag.sandbox.model_frames import FrameServer, frames_served
 from esac_ag.sandbox.model_path import RELAY_PORT, model_path, relayed, require_socket
@@ -35,15 +35,6 @@ FRAMES_PROGRAM: Final = ("python3", "-I", "-S", "-B", "/opt/esac/relay_frames.py
 _READY = re.compile(rb"ready ([0-9.]+) ([0-9]+)")
 _ANSWER_BYTES = 1000
 _RELAY_UID = 10001
-
-
-class ModelWayKind(StrEnum):
-    """How an agent's container reaches its model."""
-
-    SOCKET = "socket"
-    """No network; the gateway's socket is mounted. For an engine on this machine."""
-    NETWORK = "network"
-    """A network of its own, with a relay on it. For every engine."""
 
 
 @dataclass(frozen=True, slots=True)

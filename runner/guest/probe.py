@@ -14,8 +14,10 @@ found, because a search that finds nothing proves nothing unless it can find som
     host_files   paths of the controller's files on the host
     host         {"addresses", "port"} of the controller's listener, TCP and UDP
     neighbour    {"addresses", "port", "abstract"} of the listener of another run
-    gateway      null, or {"socket", "relay_port", "tokens", "paths", "other", "model", "url", "address",
-                 "files"}: lanes by protocol, and what no gateway may turn to
+    names        names beside the usual ones that must not be known: of the host, of the other run
+    peer         [ADDRESS, PORT] of the relay, the only one on this container's network; null without one
+    gateway      null, or {"socket", "relay", "tokens", "paths", "other", "model", "url", "address", "files"}:
+                 lanes by protocol, and what no gateway may turn to; with a network, "socket" is null
 
 Writes one JSON object to standard output:
 {"routes": [{"name", "tried", "reached", "detail"}], "control": bool}.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from probe_search import Found, Search
 
@@ -35,20 +35,27 @@ class Asker:
         self.told = told
         self.url = f"{told['url']}/{MARK}"
 
-    def by_socket(self, request: bytes) -> bytes:
-        """The raw answer, by the mounted socket itself."""
-        with socket.socket(socket.AF_UNIX) as sock:
-            return _answer(sock, self.told["socket"], request)
+    def directly(self, request: bytes, *, is_all: bool = False) -> bytes:
+        """The raw answer, by the mounted socket itself, or by the relay where there is none.
 
-    def by_tunnel(self, request: bytes) -> bytes:
-        """The raw answer to what keeps a connection open: nothing more is said after it."""
+        Args:
+            request: is sent as it is.
+            is_all: whether nothing more is said after it; for what keeps a connection open.
+        """
+        if self.told["socket"] is None:
+            return self.by_relay(request, is_all=is_all)
         with socket.socket(socket.AF_UNIX) as sock:
-            return _answer(sock, self.told["socket"], request, is_all=True)
+            return _answer(sock, self.told["socket"], request, is_all=is_all)
 
-    def by_relay(self, request: bytes) -> bytes:
+    def by_relay(self, request: bytes, *, is_all: bool = False) -> bytes:
         """The raw answer, as an agent gets it."""
         with socket.socket(socket.AF_INET) as sock:
-            return _answer(sock, ("127.0.0.1", self.told["relay_port"]), request)
+            return _answer(sock, tuple(self.told["relay"]), request, is_all=is_all)
+
+    def ways(self) -> dict[str, Callable[[bytes], bytes]]:
+        """Every way there is, by its name."""
+        socket_alone = {} if self.told["socket"] is None else {"the socket": self.directly}
+        return {**socket_alone, "the relay": self.by_relay}
 
     def question(self, protocol: str, **more: object) -> bytes:
         """A small question of a protocol's lane, with other fields."""
@@ -72,7 +79,7 @@ class Asker:
         return head.encode("utf-8", "surrogateescape") + data
 
 
-def _answer(sock: socket.socket, address: Any, request: bytes, *, is_all: bool = False) -> bytes:  # noqa: ANN401
+def _answer(sock: socket.socket, address: Any, request: bytes, *, is_all: bool) -> bytes:  # noqa: ANN401
     sock.settimeout(TIMEOUT_S)
     heard = b""
     try:
@@ -93,7 +100,7 @@ def gateway(search: Search) -> Found:
     reached = []
     tried = 0
     for protocol in asker.told["tokens"]:
-        for ask, way in ((asker.by_socket, "the socket"), (asker.by_relay, "the relay")):
+        for way, ask in asker.ways().items():
             tried += 1
             answer = ask(asker.question(protocol))
             if not _is_answered(answer):
@@ -102,15 +109,15 @@ def gateway(search: Search) -> Found:
                 reached.append(f"the answer to {protocol}")
     for name, request in (*targets(asker), *bodies(asker)):
         tried += 1
-        if search.holds_canary(asker.by_socket(request)):
+        if search.holds_canary(asker.directly(request)):
             reached.append(name)
     for name, request in tunnels(asker):
         tried += 1
-        if search.holds_canary(asker.by_tunnel(request)):
+        if search.holds_canary(asker.directly(request, is_all=True)):
             reached.append(name)
     for name, request in strangers(asker):
         tried += 1
-        answer = asker.by_socket(request)
+        answer = asker.directly(request)
         if _is_answered(answer) or search.holds_canary(answer):
             reached.append(f"{name} is answered")
     return tried, reached

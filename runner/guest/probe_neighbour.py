@@ -22,6 +22,8 @@ from contextlib import suppress
 GET_ADDRESS = 0x8915
 """SIOCGIFADDR."""
 OWN = b"from the neighbour itself"
+BOTH = 2
+"""One word by a connection, one by a datagram."""
 PATIENCE_S = 5
 MOST_BYTES = 4096
 FILES = ("/tmp/neighbour.txt", "/dev/shm/neighbour.txt")
@@ -54,16 +56,43 @@ def serve(listener: socket.socket, canary: bytes, arrivals: queue.SimpleQueue[by
         arrivals.put(said)
 
 
+def serve_datagrams(listener: socket.socket, canary: bytes, arrivals: queue.SimpleQueue[bytes]) -> None:
+    """Note every datagram, and answer with the canary."""
+    while True:
+        said, sender = listener.recvfrom(MOST_BYTES)
+        arrivals.put(said)
+        if said != OWN:
+            with suppress(OSError):
+                listener.sendto(canary, sender)
+
+
+def both_on_one_port() -> tuple[socket.socket, socket.socket]:
+    """Listeners for connections and for datagrams, to be reached if anything can."""
+    while True:
+        tcp = socket.create_server(("0.0.0.0", 0))  # noqa: S104
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            udp.bind(("0.0.0.0", tcp.getsockname()[1]))  # noqa: S104
+        except OSError:
+            # Somebody else has this number for datagrams.
+            tcp.close()
+            udp.close()
+        else:
+            return tcp, udp
+
+
 def report(port: int, arrivals: queue.SimpleQueue[bytes]) -> dict[str, object]:
-    """What came before the neighbour's own word; that the word came shows that the listener hears."""
+    """What came before the neighbour's own words; that these came shows that the listeners hear."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), PATIENCE_S) as own:
         own.sendall(OWN)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+        own.sendto(OWN, ("127.0.0.1", port))
     heard: list[bytes] = []
     with suppress(queue.Empty):
-        while not heard or heard[-1] != OWN:
+        while heard.count(OWN) < BOTH:
             heard.append(arrivals.get(timeout=PATIENCE_S))
     texts = [said.decode("ascii", "backslashreplace")[:200] for said in heard if said != OWN]
-    return {"own": OWN in heard, "arrivals": texts}
+    return {"own": heard.count(OWN) == BOTH, "arrivals": texts}
 
 
 def main() -> int:
@@ -74,12 +103,13 @@ def main() -> int:
         with open(path, "wb") as file:
             file.write(canary)
     arrivals: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    everywhere = socket.create_server(("0.0.0.0", 0))  # noqa: S104  (to be reached if anything can)
+    everywhere, datagrams = both_on_one_port()
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind("\0" + sys.argv[2])
     abstract.listen()
     for listener in (everywhere, abstract):
         threading.Thread(target=serve, args=(listener, canary, arrivals), daemon=True).start()
+    threading.Thread(target=serve_datagrams, args=(datagrams, canary, arrivals), daemon=True).start()
     port = everywhere.getsockname()[1]
     print("ready", port, ",".join(addresses()), flush=True)
     for _ in sys.stdin:

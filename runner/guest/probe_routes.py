@@ -7,7 +7,7 @@ import json
 from probe_files import layers, mounts, paths, places, volumes
 from probe_gateway import gateway
 from probe_kernel import kernel, shared_objects
-from probe_network import host, names, neighbour, network, sockets
+from probe_network import begin_names, host, names, neighbour, network, sockets
 from probe_processes import environment, processes
 from probe_search import Search
 from probe_users import begin_commands, other_users
@@ -45,6 +45,7 @@ def main(plan_file: str) -> int:
         plan = json.load(file)
     search = Search(plan)
     begin_commands(search)
+    begin_names(search)
     routes = []
     for name, route in ROUTES:
         if name == "gateway" and plan["gateway"] is None:

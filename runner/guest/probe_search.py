@@ -6,12 +6,15 @@ import hashlib
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+PREFIX = b"esac-ag-canary-"
+"""Looked for first, which is faster by far."""
 PATTERN = re.compile(rb"esac-ag-canary-[0-9a-f]{32}")
 OVERLAP_BYTES = 64
 PIECE_BYTES = 1 << 20
@@ -39,13 +42,25 @@ class Search:
         """The control, once it was found: what is sent out on the ways to listeners."""
         self.commands: list[tuple[str, subprocess.Popen[bytes]]] = []
         """Programs that might run as somebody else, under way."""
+        peer = plan["peer"]
+        self.peer: tuple[str, int] | None = None if peer is None else (peer[0], peer[1])
+        """Address and port of the relay, where this container has a network with it."""
+        self.answers: dict[tuple[str, int, int], bytes] | None = None
+        """What listeners answered, once they were asked."""
+        self.names: dict[str, str] = {}
+        """What is wrong with names and name servers that were asked for; empty text where nothing is."""
+        self.threads: list[threading.Thread] = []
+        """Look-ups under way."""
+        self._buffer = bytearray(OVERLAP_BYTES + PIECE_BYTES)
+        """One for all files: there are tens of thousands."""
+        self._piece = memoryview(self._buffer)[OVERLAP_BYTES:]
         self.tree = tuple(_walked("/"))
         """Every path and the mode of what is there."""
 
     def holds_canary(self, data: bytes) -> bool:
         """Whether a canary is among the bytes; notes the control as well."""
         found = False
-        for match in PATTERN.findall(data):
+        for match in PATTERN.findall(data) if PREFIX in data else ():
             digest = hashlib.sha256(match).hexdigest()
             if digest == self.plan["control"]:
                 self.control = match
@@ -60,22 +75,22 @@ class Search:
             return None
         found = False
         digest = hashlib.sha256()
+        total = 0
         try:
-            tail = b""
-            total = 0
-            while total < MOST_BYTES_OF_A_FILE:
-                piece = os.read(descriptor, PIECE_BYTES)
-                if not piece:
-                    break
-                total += len(piece)
+            # Behind the end of the piece before; a canary may lie across both.
+            while total < MOST_BYTES_OF_A_FILE and (size := os.readv(descriptor, [self._piece])):
+                total += size
                 if total <= MOST_HASHED_BYTES:
-                    digest.update(piece)
-                found = self.holds_canary(tail + piece) or found
-                tail = piece[-OVERLAP_BYTES:]
+                    digest.update(self._piece[:size])
+                end = OVERLAP_BYTES + size
+                if self._buffer.find(PREFIX, 0, end) >= 0:
+                    found = self.holds_canary(bytes(self._buffer[:end])) or found
+                self._buffer[:OVERLAP_BYTES] = self._buffer[size:end]
         except OSError:
             return found or None
         finally:
             os.close(descriptor)
+            self._buffer[:OVERLAP_BYTES] = bytes(OVERLAP_BYTES)
         return found or (total <= MOST_HASHED_BYTES and digest.hexdigest() in self.private)
 
 
@@ -90,6 +105,29 @@ def _walked(top: str) -> Iterator[tuple[str, int]]:
                 yield path, os.lstat(path).st_mode
             except OSError:
                 yield path, 0
+
+
+def table(path: str, *, header: int = 1) -> list[list[str]]:
+    """The fields of each line of a kernel's table; none where there is no table.
+
+    Args:
+        path: of the table.
+        header: how many lines are left out.
+    """
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return [line.split() for line in file.read().splitlines()[header:]]
+    except OSError:
+        return []
+
+
+def is_up(interface: str) -> bool:
+    """Whether a network interface is up."""
+    try:
+        with open(f"/sys/class/net/{interface}/flags", encoding="ascii") as file:
+            return bool(int(file.read(), 16) & 1)
+    except OSError:
+        return False
 
 
 def mount_lines() -> list[tuple[str, list[str], str, str]]:

@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from esac_ag.clock import Deadline
 from esac_ag.errors import InfrastructureFailure, UsageError
+from esac_ag.manifest.plan import ModelWayKind
 from esac_ag.owner import temporary_folder
 from esac_ag.sandbox.contract import Role
-from esac_ag.sandbox.model_way import ModelWay, ModelWayKind, model_way, relay_spec
+from esac_ag.sandbox.model_way import ModelWay, model_way, relay_spec
 from tests.builders_relay import a_server
 from tests.builders_sandbox import run
 from tests.contract.conftest import Bench

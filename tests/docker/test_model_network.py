@@ -18,9 +18,10 @@ import pytest
 from esac_ag.agents.contract import AGENT_ROOT
 from esac_ag.clock import Deadline, opaque_id
 from esac_ag.errors import InfrastructureFailure
+from esac_ag.manifest.plan import ModelWayKind
 from esac_ag.sandbox.contract import Role, Sandbox
 from esac_ag.sandbox.docker import DockerEngine
-from esac_ag.sandbox.model_way import FRAMES_PROGRAM, ModelWay, ModelWayKind, model_way
+from esac_ag.sandbox.model_way import FRAMES_PROGRAM, ModelWay, model_way
 from esac_ag.sandbox.options import LABEL_ROLE, LABEL_WORKSPACE
 from tests.builders_reach import (
     ASK,
@@ -353,7 +354,8 @@ HOLDING = """
     from pathlib import Path
     from esac_ag.clock import Deadline
     from esac_ag.sandbox.docker import DockerEngine
-    from esac_ag.sandbox.model_way import ModelWayKind, model_way
+    from esac_ag.manifest.plan import ModelWayKind
+    from esac_ag.sandbox.model_way import model_way
     from tests.builders_sandbox import a_spec
     workspace, image, gateway = sys.argv[1:]
     engine, until = DockerEngine(workspace), Deadline.after_s(60)

@@ -15,7 +15,7 @@ import pytest
 from esac_ag.agents.contract import AGENT_ROOT
 from esac_ag.clock import opaque_id
 from esac_ag.gateway import requests
-from esac_ag.manifest.plan import Network
+from esac_ag.manifest.plan import ModelWayKind
 from esac_ag.manifest.probe import ProbeRecord, Route
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.docker import DockerEngine, connect
@@ -36,6 +36,7 @@ from tests.builders_probe import (
     probed,
     probed_with,
     variables,
+    with_a_name_server,
     with_model_mount,
 )
 from tests.builders_probe_gateway import (
@@ -75,7 +76,7 @@ def passing(docker_engine: DockerEngine, workspace: Workspace) -> ProbeRecord:
 @pytest.fixture(scope="module")
 def passing_with_gateway(docker_engine: DockerEngine, workspace: Workspace) -> ProbeRecord:
     """The record of the real configuration of a command-line agent."""
-    return probed(docker_engine, workspace, network=Network.MODEL_GATEWAY)
+    return probed(docker_engine, workspace, way=ModelWayKind.SOCKET)
 
 
 def reached(record: ProbeRecord) -> dict[str, str]:
@@ -88,7 +89,7 @@ def test_the_real_configuration_passes_with_every_route_tried(passing: ProbeReco
     assert reached(passing) == {}
     assert [route.name for route in passing.routes] == [name for name in Route if name is not Route.GATEWAY]
     assert passing.untried == ()
-    assert passing.model_path is None
+    assert passing.model_way is None
     assert passing.passed
     assert passing.holds
 
@@ -99,7 +100,7 @@ def test_the_real_configuration_with_a_model_passes_with_every_route_tried(
     """Nor does the gateway give away anything, and it did answer."""
     assert reached(passing_with_gateway) == {}
     assert [route.name for route in passing_with_gateway.routes] == list(Route)
-    assert passing_with_gateway.model_path == "socket"
+    assert passing_with_gateway.model_way == "socket"
     assert passing_with_gateway.holds
 
 
@@ -135,14 +136,6 @@ abstract = socket.socket(socket.AF_UNIX); abstract.bind("\\0nobody")
 tcp = socket.create_server(("127.0.0.1", 8000))
 time.sleep(600)
 """
-NAME_SERVER = """
-import socket
-server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-server.bind(("127.0.0.1", 53))
-while True:
-    question, asker = server.recvfrom(512)
-    server.sendto(question[:2] + b"\\x81\\x83" + question[4:], asker)
-"""
 MEMORY = """
 import ctypes, sys, time
 held = bytes.fromhex(sys.argv[1])
@@ -162,13 +155,6 @@ ONLY_NO_NAMESPACES = json.dumps(
 def in_memory_only(request: Request, canary: str) -> None:
     """A process that holds the canary, and shows it neither in its arguments nor in its environment."""
     first_process("python3", "-c", MEMORY, canary.encode().hex())(request, canary)
-
-
-def with_a_name_server(request: Request, canary: str) -> None:
-    """A first process that answers questions for names, none of which it knows."""
-    first_process("python3", "-c", NAME_SERVER)(request, canary)
-    host = request["HostConfig"]
-    host["Sysctls"] = host["Sysctls"] | {"net.ipv4.ip_unprivileged_port_start": "0"}
 
 
 def open_ipc(request: Request, canary: str) -> None:
@@ -374,7 +360,7 @@ def test_the_listeners_of_another_run_are_found(workspace: Workspace, docker_wor
     record = probed_with(Leak(near=joined), workspace, docker_workspace)
     assert reached(record).keys() == {"neighbour", "sockets"}
     told = reached(record)["neighbour"]
-    assert "127.0.0.1 by TCP; the socket esac-ag-probe-neighbour" in told
+    assert "127.0.0.1 by TCP; 127.0.0.1 by UDP; the socket esac-ag-probe-neighbour" in told
     assert "the neighbour heard 'GET /esac-ag-canary-" in told
 
 
@@ -428,7 +414,7 @@ def test_a_gateway_that_gives_more_than_a_model_is_found(
     """It stands where the real one would, behind the mounted socket."""
     fault, told = GATEWAY_FAULTS[name]
     with a_leaking_gateway(fault) as leak:
-        record = probed_with(leak, workspace, docker_workspace, network=Network.MODEL_GATEWAY)
+        record = probed_with(leak, workspace, docker_workspace, way=ModelWayKind.SOCKET)
     assert reached(record).keys() == {"gateway"}, reached(record)
     assert told in reached(record)["gateway"]
 
@@ -438,7 +424,7 @@ def test_a_gateway_that_lets_addresses_through_is_found_at_the_provider(
 ) -> None:
     """The provider would fetch for the agent: that it was asked to is what counts."""
     monkeypatch.setattr(requests, "outside_reference", lambda _content: None)
-    record = probed(docker_engine, workspace, network=Network.MODEL_GATEWAY)
+    record = probed(docker_engine, workspace, way=ModelWayKind.SOCKET)
     assert reached(record).keys() == {"gateway"}
     assert "the provider was asked POST /v1/responses with 127.0.0.1" in reached(record)["gateway"]
 
@@ -451,7 +437,7 @@ def test_a_mount_of_the_model_that_can_be_written_to_is_found(
         Leak(with_model_mount(ReadOnly=False)),
         workspace,
         docker_workspace,
-        network=Network.MODEL_GATEWAY,
+        way=ModelWayKind.SOCKET,
     )
     assert reached(record).keys() == {"mounts"}
     assert "/run/model can be written to" in reached(record)["mounts"]
@@ -467,7 +453,7 @@ def test_a_mount_of_the_model_that_can_be_listed_is_found(
         folder = next(mount["Source"] for mount in mounts if mount["Target"] == MOUNT_POINT)
         Path(folder).chmod(0o755)
 
-    record = probed_with(Leak(opened), workspace, docker_workspace, network=Network.MODEL_GATEWAY)
+    record = probed_with(Leak(opened), workspace, docker_workspace, way=ModelWayKind.SOCKET)
     assert reached(record).keys() == {"mounts", "sockets"}
     assert "/run/model can be listed" in reached(record)["mounts"]
 

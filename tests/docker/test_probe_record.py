@@ -10,24 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import JsonValue
 
 from esac_ag.canonical import sha256_of
 from esac_ag.conduct.freeze import freeze_draft
 from esac_ag.conduct.layout import lay_out
-from esac_ag.conduct.revision import runner_sha256
-from esac_ag.conduct.tasks import Tell, load_pair, seal_tasks, task_ids
+from esac_ag.conduct.tasks import Tell, seal_tasks, task_ids
 from esac_ag.errors import InputRefused
-from esac_ag.grading.proof_record import ProofRecord
 from esac_ag.manifest.draft import Draft
 from esac_ag.manifest.findings import Severity
-from esac_ag.manifest.plan import GraderLimits
 from esac_ag.manifest.probe import ProbeRecord, Route
 from esac_ag.rooms.proofs import proof_path
 from esac_ag.rooms.validation import validate_manifest
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.docker import DockerEngine
-from esac_ag.sandbox.images import grader_reference
+from tests.builders_docker import keep_proofs
 from tests.builders_manifest import write
 from tests.builders_probe import (
     Leak,
@@ -37,36 +33,6 @@ from tests.builders_probe import (
 )
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("agent_image")]
-
-
-def keep_proofs(workspace: Workspace, engine: DockerEngine, limits: GraderLimits) -> None:
-    """Let the shipped tasks count as proved before; other tests prove them."""
-    digest = engine.image_digest(grader_reference(workspace.runner))
-    for task_id in task_ids(workspace):
-        task, grader = load_pair(workspace, task_id)
-        facts: dict[str, JsonValue] = {
-            "task": task.snapshot_sha256,
-            "command": task.package.public_command,
-            "baseline": task.package.baseline_expected_failure,
-            "grader": grader.tree_sha256,
-            "image": digest,
-            "runner": runner_sha256(workspace),
-            "limits": limits.model_dump(mode="json"),
-        }
-        proof = ProofRecord(
-            format_version=1,
-            task_id=task_id,
-            public_tree_sha256=task.snapshot_sha256,
-            grader_tree_sha256=grader.tree_sha256,
-            grader_image_digest=digest,
-            repeats=1,
-            seeds=("s",),
-            variants=(),
-            holds=True,
-            faults=(),
-        )
-        name = f"{task_id}-{sha256_of(facts)[:32]}.json"
-        write(workspace.root / ".esac-ag" / "proofs" / name, proof.model_dump_json())
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +119,7 @@ def resealed(sealed: Path, record: dict[str, Any], *, name: str) -> Path:
         ({"harness_version": "0.0.1"}, {"probe-stale"}),
         ({"images": {"agent": "sha256:" + "ab" * 32, "grader": "sha256:" + "cd" * 32}}, {"probe-stale"}),
         (
-            {"network": "model-gateway", "model_path": "socket"},
+            {"network": "model-gateway", "model_way": "socket"},
             {"probe-stale", "probe-untried", "probe-inconsistent"},
         ),
         ({"study_id": "another"}, {"probe-stale"}),

@@ -45,6 +45,31 @@ def probe_found(study: Study, routes: list[JsonValue], **change: object) -> None
     probe(study, routes=routes, result_sha256=sha256_of(routes), **change)
 
 
+@pytest.mark.parametrize(
+    ("settings", "probed", "expected"),
+    [
+        ({}, "socket", []),
+        ({}, "network", [("probe-stale", "/model_way")]),
+        ({"model_way": "network"}, "network", []),
+        ({"model_way": "network"}, "socket", [("probe-stale", "/model_way")]),
+        (
+            {"model_way": "network"},
+            None,
+            [("probe-inconsistent", "/model_way"), ("probe-stale", "/model_way")],
+        ),
+    ],
+)
+def test_a_probe_by_another_way_than_the_plans_backs_nothing(
+    study: Study, settings: dict[str, JsonValue], probed: str | None, expected: list[tuple[str, str]]
+) -> None:
+    """A plan that names no way has the mounted socket."""
+    study.data["agent"] = {"kind": "command", "version": "1", "settings": settings}
+    study.data["network"] = "model-gateway"
+    probe(study, network="model-gateway", model_way=probed)
+    found = errors(judged(study))
+    assert [error for error in found if error[1] == "/model_way"] == expected
+
+
 def test_a_sealed_study_is_valid_without_a_word(study: Study) -> None:
     """The builder's study is what `freeze` would make."""
     assert judged(study).findings == ()
@@ -203,14 +228,14 @@ READINESS: dict[str, tuple[Change, str, str]] = {
         "/routes",
     ),
     "a probe that did not ask the gateway": (
-        lambda s: probe(s, network="model-gateway", model_path="socket"),
+        lambda s: probe(s, network="model-gateway", model_way="socket"),
         "probe-untried",
         "/routes",
     ),
     "a probe without the way to the gateway": (
         lambda s: probe(s, network="model-gateway"),
         "probe-inconsistent",
-        "/model_path",
+        "/model_way",
     ),
     "routes that are not the ones that were probed": (
         lambda s: probe(s, routes=probed_routes(tried=7)),

@@ -14,11 +14,12 @@ import pytest
 
 from esac_ag.clock import Deadline
 from esac_ag.errors import InfrastructureFailure, SandboxLost
+from esac_ag.manifest.plan import ModelWayKind
 from esac_ag.owner import temporary_folder
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program
 from esac_ag.sandbox.model_frames_connection import MOST_CONNECTIONS
-from esac_ag.sandbox.model_way import FRAMES_PROGRAM, ModelWay, ModelWayKind, model_way
+from esac_ag.sandbox.model_way import FRAMES_PROGRAM, ModelWay, model_way
 from esac_ag.sandbox.peer_network import refusal_of
 from tests.builders_relay import BIG, CHUNKS, TOGETHER, HttpServer, a_server
 from tests.builders_relay_frames import frames_program

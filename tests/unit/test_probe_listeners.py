@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from esac_ag.clock import Deadline
 from esac_ag.conduct.probe import probe
 from esac_ag.conduct.probe_gateway import a_gateway
 from esac_ag.conduct.probe_listener import addresses_of_this_machine, listening
 from esac_ag.conduct.probe_places import NEIGHBOUR_PROGRAM
 from esac_ag.errors import SandboxLost
-from esac_ag.manifest.plan import Image, Images, Limits, Network
+from esac_ag.manifest.plan import Image, Images, Limits, ModelWayKind, Network
 from esac_ag.manifest.probe import ProbeRecord
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program, ProgramExit
+from esac_ag.sandbox.model_way import FRAMES_PROGRAM, ModelWay, model_way
 from tests.builders_freeze import a_draft, a_probe, an_engine, workspace_of
+from tests.builders_relay_frames import frames_program
 
 CANARY = "esac-ag-canary-" + "0" * 32
 KEY = "esac-ag-canary-" + "1" * 32
@@ -61,8 +65,8 @@ def asked(http: httpx.Client, path: str, token: str, **more: object) -> httpx.Re
 
 def test_the_provider_complains_of_what_no_gateway_may_ask() -> None:
     """Another path, another method, another key, and an address in a body; a good question is none."""
-    with a_gateway(KEY) as trial:
-        transport = httpx.HTTPTransport(uds=f"{trial.path.socket_folder}/model.sock")
+    with a_gateway(KEY, socket_way) as trial:
+        transport = httpx.HTTPTransport(uds=f"{trial.way.model_socket}/model.sock")
         with httpx.Client(transport=transport) as http:
             protocol, token = next(iter(trial.tokens.items()))
             answer = asked(http, trial.paths[protocol], token)
@@ -84,6 +88,21 @@ def test_the_provider_complains_of_what_no_gateway_may_ask() -> None:
         ]
 
 
+@contextmanager
+def socket_way(gateway_socket: Path) -> Iterator[ModelWay]:
+    """The way by a mounted socket, which needs no engine."""
+    with model_way(
+        ModelWayKind.SOCKET,
+        gateway_socket,
+        InMemoryEngine({}),
+        image="image:1",
+        study="study-1",
+        attempt="probe",
+        deadline=Deadline.after_s(60),
+    ) as way:
+        yield way
+
+
 def probed(folder: Path, act: Callable[[FakeProcess, dict[str, Any]], None], network: Network) -> ProbeRecord:
     """The record of a probe program that does something on the way."""
 
@@ -95,7 +114,11 @@ def probed(folder: Path, act: Callable[[FakeProcess, dict[str, Any]], None], net
 
 
 def record_of(
-    folder: Path, program: Program, network: Network, engine: InMemoryEngine | None = None
+    folder: Path,
+    program: Program,
+    network: Network,
+    engine: InMemoryEngine | None = None,
+    way: ModelWayKind = ModelWayKind.SOCKET,
 ) -> ProbeRecord:
     """The record of a probe program."""
     image = Image(reference="image:1", digest="sha256:" + "0" * 64)
@@ -107,6 +130,7 @@ def record_of(
         image_ids={"image:1": "image:1"},
         limits=Limits(),
         network=network,
+        way=None if network is Network.NONE else way,
         private_material=(),
         manifest_sha256=None,
     )
@@ -140,7 +164,7 @@ def test_what_a_gateway_was_made_to_fetch_counts_as_its_leak(tmp_path: Path) -> 
 
     record = probed(tmp_path, act, Network.MODEL_GATEWAY)
     assert [route.name for route in record.routes if route.reached] == ["gateway"]
-    assert record.model_path == "socket"
+    assert record.model_way == "socket"
 
 
 @pytest.mark.parametrize("network", Network)
@@ -151,6 +175,29 @@ def test_nobody_who_comes_is_a_probe_that_holds(tmp_path: Path, network: Network
     assert record.passed
     assert record.study_id == "study-1"
     assert "esac-ag-canary-" not in record.model_dump_json()
+
+
+def test_the_program_is_told_what_its_way_to_the_model_is(tmp_path: Path) -> None:
+    """A mount and a socket, or a network with a relay on it; the record says which."""
+    seen: list[dict[str, Any]] = []
+
+    def program(process: FakeProcess) -> ProgramExit:
+        seen.append(json.loads(process.files.read(process.argv[-1])))
+        return a_probe()(process)
+
+    engine = InMemoryEngine(
+        {FRAMES_PROGRAM: frames_program, ("python3", "-I", "/agent/home/probe.py"): program}
+    )
+    for way in ModelWayKind:
+        record = record_of(tmp_path / way, a_probe(), Network.MODEL_GATEWAY, engine, way)
+        assert record.model_way is way
+        assert record.holds
+    by_socket, by_network = seen
+    assert (by_socket["model_mount"], by_socket["peer"]) == ("/run/model", None)
+    assert by_socket["gateway"]["socket"] == "/run/model/model.sock"
+    assert (by_network["model_mount"], by_network["gateway"]["socket"]) == (None, None)
+    assert by_network["peer"] == by_network["gateway"]["relay"]
+    assert by_network["peer"][0] == "127.0.0.1"
 
 
 def test_the_program_is_told_no_canary(tmp_path: Path) -> None:
