@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from click import Choice
 
 from esac_ag.cli.place import (
     ConcurrencyOption,
@@ -16,6 +17,8 @@ from esac_ag.cli.place import (
     workspace_at,
 )
 
+MODEL_WAYS = ("socket", "network")
+"""Of `ModelWayKind`, which costs too much to import for every command."""
 ARM_HELP = (
     "A bundle to compare: a folder, a file, ID=PATH, or an id in arms/. Repeatable; "
     "`neutral`, the control, is always there."
@@ -99,6 +102,16 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    model_way: Annotated[
+        str | None,
+        typer.Option(
+            "--model-way",
+            click_type=Choice(MODEL_WAYS),
+            help="How the agent's container reaches the model gateway: by a mounted socket, or by a network "
+            "of its own where sockets cannot be mounted (`doctor` tells).",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[
         str | None, typer.Option("--seed", help="Of the order of runs; drawn by default.", show_default=False)
     ] = None,
@@ -121,6 +134,7 @@ def compare(
     """Compare bundles under an agent: drafts, freezes, probes, plans, asks, runs, grades, reports."""
     from esac_ag.cli.compare_running import Way, compare_command
     from esac_ag.conduct.comparing import CompareOptions
+    from esac_ag.manifest.plan import ModelWayKind
 
     workspace = workspace_at(root)
     options = CompareOptions(
@@ -133,6 +147,7 @@ def compare(
         provider=provider,
         base_url=base_url,
         api_key_env=api_key_env,
+        model_way=None if model_way is None else ModelWayKind(model_way),
         reasoning=reasoning,
         max_cost_usd=max_cost,
         prices=prices,

@@ -17,7 +17,7 @@ from esac_ag.conduct.faults import Faults
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.manifest.agent_file import WireProtocol
 from esac_ag.manifest.findings import shown_text
-from esac_ag.manifest.plan import AgentKind, AgentPlan, Prices
+from esac_ag.manifest.plan import AgentKind, AgentPlan, ModelWayKind, Prices
 from esac_ag.record import VARIABLE_PATTERN
 from esac_ag.rooms.records import read_record
 from esac_ag.rooms.workspace import Workspace
@@ -57,6 +57,7 @@ def acting_agent(
     *,
     base_url: str | None,
     api_key_env: str | None,
+    model_way: ModelWayKind | None,
     workspace: Workspace,
     environ: Mapping[str, str],
     faults: Faults,
@@ -67,6 +68,7 @@ def acting_agent(
         name: an agent of `runner/agents/`, or `chat`.
         base_url: the model's address; by default `ESAC_AG_BASE_URL`, then the protocol's own provider.
         api_key_env: the variable that holds the key; by default the protocol's own.
+        model_way: how its container reaches the gateway; None leaves it to the setting's default.
         workspace: whose agents there are.
         environ: where address and key are looked up.
         faults: takes what is missing.
@@ -102,6 +104,10 @@ def acting_agent(
         settings["base_url"] = address
     if api_key_env:
         settings["api_key_env"] = api_key_env
+    if model_way is not None:
+        if known is None:
+            faults.found.append(_no_way_needed())
+        settings["model_way"] = model_way.value
     kind = AgentKind.CHAT if known is None else AgentKind.COMMAND
     return ActingAgent(
         name=name,
@@ -115,6 +121,14 @@ def acting_agent(
         key_variable=variable,
         key_is_set=bool(key),
         image_of=known,
+    )
+
+
+def _no_way_needed() -> UsageError:
+    return UsageError(
+        "The chat agent asks its model from the host: its container has no way to one.",
+        where="--model-way",
+        remedy="leave the option out",
     )
 
 
