@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from click import Choice
 
 from esac_ag.cli.place import (
     ConcurrencyOption,
@@ -17,8 +16,6 @@ from esac_ag.cli.place import (
     workspace_at,
 )
 
-MODEL_WAYS = ("socket", "network")
-"""Of `ModelWayKind`, which costs too much to import for every command."""
 ARM_HELP = (
     "A bundle to compare: a folder, a file, ID=PATH, or an id in arms/. Repeatable; "
     "`neutral`, the control, is always there."
@@ -106,9 +103,8 @@ def compare(
         str | None,
         typer.Option(
             "--model-way",
-            click_type=Choice(MODEL_WAYS),
-            help="How the agent's container reaches the model gateway: by a mounted socket, or by a network "
-            "of its own where sockets cannot be mounted (`doctor` tells).",
+            help="How the agent's container reaches the model gateway: `socket`, or `network` where sockets "
+            "cannot be mounted (`doctor` tells).",
             show_default=False,
         ),
     ] = None,
@@ -134,7 +130,6 @@ def compare(
     """Compare bundles under an agent: drafts, freezes, probes, plans, asks, runs, grades, reports."""
     from esac_ag.cli.compare_running import Way, compare_command
     from esac_ag.conduct.comparing import CompareOptions
-    from esac_ag.manifest.plan import ModelWayKind
 
     workspace = workspace_at(root)
     options = CompareOptions(
@@ -147,7 +142,7 @@ def compare(
         provider=provider,
         base_url=base_url,
         api_key_env=api_key_env,
-        model_way=None if model_way is None else ModelWayKind(model_way),
+        model_way=model_way,
         reasoning=reasoning,
         max_cost_usd=max_cost,
         prices=prices,

@@ -27,7 +27,7 @@ from esac_ag.manifest.comparison import (
     study_id_of,
 )
 from esac_ag.manifest.draft import Draft, DraftArm
-from esac_ag.manifest.plan import Install, Model, ModelWayKind
+from esac_ag.manifest.plan import Install, Model
 from esac_ag.record import Record
 from esac_ag.rooms.freezing import freeze_arm
 from esac_ag.rooms.records import read_record
@@ -51,7 +51,7 @@ class CompareOptions:
     provider: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
-    model_way: ModelWayKind | None = None
+    model_way: str | None = None
     reasoning: str | None = None
     max_cost_usd: float | None = None
     prices: Path | None = None

@@ -57,7 +57,7 @@ def acting_agent(
     *,
     base_url: str | None,
     api_key_env: str | None,
-    model_way: ModelWayKind | None,
+    model_way: str | None,
     workspace: Workspace,
     environ: Mapping[str, str],
     faults: Faults,
@@ -105,9 +105,8 @@ def acting_agent(
     if api_key_env:
         settings["api_key_env"] = api_key_env
     if model_way is not None:
-        if known is None:
-            faults.found.append(_no_way_needed())
-        settings["model_way"] = model_way.value
+        with faults.taken():
+            settings["model_way"] = _way(model_way, needed=known is not None)
     kind = AgentKind.CHAT if known is None else AgentKind.COMMAND
     return ActingAgent(
         name=name,
@@ -124,12 +123,26 @@ def acting_agent(
     )
 
 
-def _no_way_needed() -> UsageError:
-    return UsageError(
-        "The chat agent asks its model from the host: its container has no way to one.",
-        where="--model-way",
-        remedy="leave the option out",
-    )
+def _way(given: str, *, needed: bool) -> str:
+    """How the container reaches the gateway.
+
+    Raises:
+        UsageError: there is no such way, or the agent has none.
+    """
+    if not needed:
+        raise UsageError(
+            "The chat agent asks its model from the host: its container has no way to one.",
+            where="--model-way",
+            remedy="leave the option out",
+        )
+    if given not in list(ModelWayKind):
+        raise UsageError(
+            "There is no such way to the model gateway.",
+            where="--model-way",
+            expected=" or ".join(ModelWayKind),
+            found=shown_text(given),
+        )
+    return given
 
 
 def _no_such_agent(name: str, workspace: Workspace) -> UsageError:

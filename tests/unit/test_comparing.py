@@ -11,7 +11,7 @@ import pytest
 from esac_ag.conduct.comparing import CompareOptions, Prepared, draft_path, prepare, seal_comparison
 from esac_ag.errors import EngineUnavailable, HarnessError, InputRefused, UsageError
 from esac_ag.manifest.draft import Draft
-from esac_ag.manifest.plan import AgentKind, Manifest, ModelWayKind, Phase
+from esac_ag.manifest.plan import AgentKind, Manifest, Phase
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.memory import InMemoryEngine
 from tests.builders_compare import (
@@ -308,8 +308,10 @@ def test_the_draft_is_one_that_a_person_could_freeze(workspace: Workspace, tmp_p
 def test_the_way_to_the_model_is_part_of_the_plan(workspace: Workspace, tmp_path: Path) -> None:
     """It is sealed for programs in containers; the chat agent has none, and says so."""
     skill = a_skill(tmp_path)
-    networked = prepared(options(skill, agent="codex", model_way=ModelWayKind.NETWORK), workspace)
+    networked = prepared(options(skill, agent="codex", model_way="network"), workspace)
     assert networked.agent.plan.settings["model_way"] == "network"
     assert "model_way" not in prepared(options(skill, agent="codex"), workspace).agent.plan.settings
     with pytest.raises(UsageError, match="asks its model from the host"):
-        prepared(options(skill, agent="chat", model_way=ModelWayKind.SOCKET), workspace)
+        prepared(options(skill, agent="chat", model_way="socket"), workspace)
+    with pytest.raises(UsageError, match="no such way"):
+        prepared(options(skill, agent="codex", model_way="pigeon"), workspace)
