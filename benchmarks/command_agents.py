@@ -65,8 +65,10 @@ def a_provider() -> Iterator[str]:
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=provide, args=(there,))
     process.start()
+    there.close()  # so that its end is seen here
+    base_url = here.recv()
     try:
-        yield here.recv()
+        yield base_url
     finally:
         here.send(None)
         process.join()
