@@ -7,7 +7,7 @@ the record of its requests, freeze, export, patch, archive. Bare: the SDK alone,
 image, limits and files on the host's network; it creates, starts, puts the files in, executes the same
 command, and removes. One process alternates both, so that a noisy machine meets both alike.
 
-usage: python -m benchmarks.command_agents [--pairs 7] [--agent NAME] [--json]
+usage: python -m benchmarks.command_agents [--pairs 9] [--agent NAME] [--json]
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def built(names: tuple[str, ...]) -> ImageReport:
 def main() -> int:
     """Measure and compare with the bound; 1 when it is passed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--agent", action="append", choices=AGENTS, help="one of them only")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
