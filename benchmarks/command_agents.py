@@ -7,7 +7,7 @@ the record of its requests, freeze, export, patch, archive. Bare: the SDK alone,
 image, limits and files on the host's network; it creates, starts, puts the files in, executes the same
 command, and removes. One process alternates both, so that a noisy machine meets both alike.
 
-usage: python -m benchmarks.command_agents [--pairs 7] [--agent NAME] [--json]
+usage: python -m benchmarks.command_agents [--pairs 9] [--agent NAME] [--json]
 """
 
 from __future__ import annotations
@@ -65,8 +65,10 @@ def a_provider() -> Iterator[str]:
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=provide, args=(there,))
     process.start()
+    there.close()  # so that its end is seen here
+    base_url = here.recv()
     try:
-        yield here.recv()
+        yield base_url
     finally:
         here.send(None)
         process.join()
@@ -202,7 +204,7 @@ def built(names: tuple[str, ...]) -> ImageReport:
 def main() -> int:
     """Measure and compare with the bound; 1 when it is passed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--agent", action="append", choices=AGENTS, help="one of them only")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

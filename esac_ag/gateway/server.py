@@ -14,6 +14,7 @@ import ssl
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -91,7 +92,7 @@ class Gateway:
         """The socket's file, when it is ours to remove."""
         self._lanes: dict[str, Lane] = {}
         """Open ones, by their tokens' digests."""
-        self._server = uvicorn.Server(
+        self._server = _PromptServer(
             uvicorn.Config(
                 self._application,
                 interface="asgi3",
@@ -140,7 +141,8 @@ class Gateway:
             for lane in tuple(self._lanes.values()):
                 lane.close()
         finally:
-            self._server.should_exit = True
+            with suppress(RuntimeError):  # its loop has ended already
+                self._ready.result().call_soon_threadsafe(self._server.end)
             self._thread.join()
             self._release()
 
@@ -214,7 +216,11 @@ class Gateway:
             self._ready.set_exception(failure)
 
     async def _serve(self) -> None:
-        async with _client(on_this_machine=True) as near, _client(on_this_machine=False) as far:
+        trusted = ssl.create_default_context()  # reading what is trusted takes some 30 ms
+        async with (
+            _client(trusted, on_this_machine=True) as near,
+            _client(trusted, on_this_machine=False) as far,
+        ):
             self._clients = {True: near, False: far}
             self._ready.set_result(asyncio.get_running_loop())
             await self._server.serve(sockets=self._sockets)
@@ -223,11 +229,46 @@ class Gateway:
         return self._clients[httpx.URL(endpoint).host in {LOOPBACK, "::1", "localhost"}]
 
 
-def _client(*, on_this_machine: bool) -> httpx.AsyncClient:
+class _PromptServer(uvicorn.Server):
+    """Ends when it is told: uvicorn's own looks for that every 100 ms, and then waits as long again.
+
+    An attempt has a gateway of its own, and would be longer by that.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._over = asyncio.Event()
+
+    def end(self) -> None:
+        """End soon; called in the server's own thread."""
+        self.should_exit = True
+        self._over.set()
+
+    async def main_loop(self) -> None:
+        """Serve until the end is told."""
+        ticking = asyncio.ensure_future(super().main_loop())
+        over = asyncio.ensure_future(self._over.wait())
+        await asyncio.wait((ticking, over), return_when=asyncio.FIRST_COMPLETED)
+        for task in (ticking, over):
+            task.cancel()
+        await asyncio.gather(ticking, over, return_exceptions=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for connections, where there are any."""
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+        for served in sockets or ():
+            served.close()
+
+
+def _client(trusted: ssl.SSLContext, *, on_this_machine: bool) -> httpx.AsyncClient:
     """A client for providers: a proxy of the environment is no way to a server on this machine."""
     return httpx.AsyncClient(
         follow_redirects=False,
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=MOST_CONNECTIONS),
         trust_env=not on_this_machine,
-        verify=ssl.create_default_context(),
+        verify=trusted,
     )
