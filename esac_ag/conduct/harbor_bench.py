@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from esac_ag.agents.contract import AGENT_UID
 from esac_ag.clock import Deadline, opaque_id
@@ -158,5 +159,7 @@ def ending_of(result: CommandResult) -> str:
             ended = "ran out of memory"
         case Termination.EXITED | Termination.CONTAINER_ENDED:
             ended = f"ended with exit code {result.exit_code}"
+        case _:
+            assert_never(result.termination)
     said = " ".join(result.output.decode("utf-8", "backslashreplace").split())[-_SHOWN:]
     return f"{ended}, saying {said!r}" if said else ended
