@@ -170,7 +170,7 @@ class Search:
 
 
 def searched_in(engine: DockerEngine, label: str, needles: Sequence[bytes]) -> Search:
-    """Search the one running container of a workspace, from one beside it that may look into its processes."""
+    """Search the one running container of a workspace, from one beside it that sees its processes."""
     client: Any = engine._client
     filters = {"label": [f"{LABEL_WORKSPACE}={label}"]}
     (subject,) = client.containers(filters=filters)
