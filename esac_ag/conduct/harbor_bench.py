@@ -35,6 +35,17 @@ _SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that was run."""
+
+    result: CommandResult
+    files: FileTree
+    """Of the working directory, afterwards."""
+    left_out: tuple[str, ...]
+    """What of it could not be taken out, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """Where commands are run."""
 
@@ -52,8 +63,8 @@ class Bench:
         variables: Mapping[str, str],
         solution: FileTree,
         timeout_s: float,
-    ) -> tuple[CommandResult, FileTree]:
-        """Run a command in a fresh container, without a network; how it ended, and the files afterwards.
+    ) -> Ran:
+        """Run a command in a fresh container, without a network.
 
         Args:
             argv: the command.
@@ -82,7 +93,7 @@ class Bench:
             )
             sandbox.freeze()
             exported = sandbox.get(workdir, TreeLimits())
-        return result, exported.tree.without_ignored()
+        return Ran(result, exported.tree.without_ignored(), exported.findings)
 
 
 def _spec(image: str, workdir: str, limits: Limits) -> SandboxSpec:
@@ -121,7 +132,7 @@ def build_snapshot(
         if isinstance(step, Files):
             tree = tree.merged(inside(step.tree, workdir))
             continue
-        result, after = bench.run(
+        ran = bench.run(
             ("/bin/sh", "-c", step.text),
             tree=tree,
             workdir=workdir,
@@ -130,14 +141,24 @@ def build_snapshot(
             solution=FileTree(),
             timeout_s=COMMAND_S,
         )
-        if result.exit_code != 0:
-            why = f"in our image, without root and network, it {ending_of(result)}"
+        after = ran.files
+        if ran.result.exit_code != 0:
+            why = f"in our image, without root and network, it {ending_of(ran.result)}"
             items.append(Item(what=step.shown, fate=Fate.NOT_KEPT, why=why))
             continue
+        items += left_out_items(step.shown, ran)
         changed = after.files() != tree.files()
         tree = FileTree({path: node for path, node in after.items() if not isinstance(node, Link)})
         items.append(_of_command(step, workdir, changed=changed, links=len(after) - len(tree)))
     return FileTree(tree.files()), tuple(items)
+
+
+def left_out_items(what: str, ran: Ran) -> list[Item]:
+    """What of the files of a command was lost on their way out of its container: an item, if there is any."""
+    if not ran.left_out:
+        return []
+    why = f"not all that it left is taken along: {' '.join(ran.left_out)[:_SHOWN]}"
+    return [Item(what=what, fate=Fate.CHANGED, why=why)]
 
 
 def _of_command(step: Command, workdir: str, *, changed: bool, links: int) -> Item:
