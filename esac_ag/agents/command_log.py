@@ -23,7 +23,7 @@ class ReadLog:
     entries: tuple[Entry, ...]
     ending: LogEnding
     tool_calls: int | None
-    """None where the log is empty, or is of a form that tells no calls."""
+    """None where the log is empty or was cut off, or is of a form that tells no calls."""
 
 
 def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, started_at: str) -> ReadLog:
@@ -43,14 +43,18 @@ def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, s
         )
         entries = tuple(reader.entries(log))
         ending = reader.ending(ended.termination, ended.exit_code)
-        return ReadLog(entries, ending, _tool_calls(entries))
+        return ReadLog(entries, ending, _tool_calls(entries, ended))
     entries = tuple(read_log(file.launch.log, log))
     tells_calls = any(rule.event is LogEvent.TOOL_CALL for rule in file.launch.log.rules)
-    return ReadLog(entries, _ending_by_exit(preset, ended), _tool_calls(entries) if tells_calls else None)
+    return ReadLog(
+        entries, _ending_by_exit(preset, ended), _tool_calls(entries, ended) if tells_calls else None
+    )
 
 
-def _tool_calls(entries: tuple[Entry, ...]) -> int | None:
-    return sum(entry.kind is EntryKind.TOOL_CALL for entry in entries) if entries else None
+def _tool_calls(entries: tuple[Entry, ...], ended: CommandResult) -> int | None:
+    if not entries or ended.truncated:
+        return None
+    return sum(entry.kind is EntryKind.TOOL_CALL for entry in entries)
 
 
 def _ending_by_exit(preset: Preset, ended: CommandResult) -> LogEnding:

@@ -16,9 +16,10 @@ MESSAGE = {"when": {"/kind": "said"}, "event": "message", "text": "/text"}
 CALL = {"when": {"/kind": "call"}, "event": "tool-call", "text": "/text"}
 
 
-def told(file: AgentFile, log: bytes) -> ReadLog:
+def told(file: AgentFile, log: bytes, *, is_cut: bool = False) -> ReadLog:
     """A log of a program that ended well."""
-    return read(file, preset_of(file), log, exited(), started_at="2026-01-01T00:00:00Z")
+    ended = exited(truncated=is_cut)
+    return read(file, preset_of(file), log, ended, started_at="2026-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -40,3 +41,11 @@ def test_calls_that_a_log_cannot_tell_are_not_known(
 def test_a_log_that_is_empty_tells_of_no_number_of_calls() -> None:
     """A program that broke before it wrote anything may have called tools."""
     assert told(an_agent_file("codex"), b"").tool_calls is None
+
+
+def test_a_log_that_was_cut_off_tells_no_number_of_calls() -> None:
+    """What it holds is fewer than there were."""
+    file = a_launched_file({"log": {"format": "json-lines", "rules": [CALL]}})
+    line = b'{"kind": "call", "text": "b"}\n'
+    assert told(file, line).tool_calls == 1
+    assert told(file, line, is_cut=True).tool_calls is None
