@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """64 lower-case hexadecimal digits."""
@@ -23,3 +23,8 @@ class Record(BaseModel):
     model_config = ConfigDict(
         frozen=True, strict=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+
+def faults_in(error: ValidationError) -> str:
+    """Everything that is wrong with a record's values, for `found`: each place, and what is wrong there."""
+    return "; ".join(f"{'/'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())

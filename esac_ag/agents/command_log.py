@@ -11,9 +11,9 @@ from esac_ag.agents.logs.ending import LogEnding, completed, crashed, limited, u
 from esac_ag.agents.presets.command_log import read_log
 from esac_ag.agents.presets.contract import ExitClass, Preset
 from esac_ag.attempt import LimitKind
-from esac_ag.manifest.agent_file import AgentFile
+from esac_ag.manifest.agent_file import AgentFile, LogEvent
 from esac_ag.sandbox.contract import CommandResult, Termination
-from esac_ag.transcript import Entry
+from esac_ag.transcript import Entry, EntryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class ReadLog:
 
     entries: tuple[Entry, ...]
     ending: LogEnding
+    tool_calls: int | None
+    """None where the log is empty or was cut off, or is of a form that tells no calls."""
 
 
 def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, started_at: str) -> ReadLog:
@@ -40,8 +42,19 @@ def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, s
             LogFormat(file.name if file.preset is None else file.preset), started_at_s=start_s
         )
         entries = tuple(reader.entries(log))
-        return ReadLog(entries, reader.ending(ended.termination, ended.exit_code))
-    return ReadLog(tuple(read_log(file.launch.log, log)), _ending_by_exit(preset, ended))
+        ending = reader.ending(ended.termination, ended.exit_code)
+        return ReadLog(entries, ending, _tool_calls(entries, ended))
+    entries = tuple(read_log(file.launch.log, log))
+    tells_calls = any(rule.event is LogEvent.TOOL_CALL for rule in file.launch.log.rules)
+    return ReadLog(
+        entries, _ending_by_exit(preset, ended), _tool_calls(entries, ended) if tells_calls else None
+    )
+
+
+def _tool_calls(entries: tuple[Entry, ...], ended: CommandResult) -> int | None:
+    if not entries or ended.truncated:
+        return None
+    return sum(entry.kind is EntryKind.TOOL_CALL for entry in entries)
 
 
 def _ending_by_exit(preset: Preset, ended: CommandResult) -> LogEnding:

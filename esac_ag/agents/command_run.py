@@ -63,11 +63,11 @@ class CommandRun:
         summary = self.lane.close()
         log = self._log(sandbox, assignment, ended)
         told = read(self.file, self.preset, log, ended, started_at=started_at)
-        calls = _write_transcript(recorder, assignment, told)
+        _write_transcript(recorder, assignment, told)
         ending = weighed(told.ending, summary, log_is_cut=ended.truncated)
         recorder.notice(ending.reason)
         made = self._end(ending, summary, assignment, started_s, present)
-        costs = made.costs.model_copy(update={"tool_calls": calls})
+        costs = made.costs.model_copy(update={"tool_calls": told.tool_calls})
         return made.model_copy(
             update={"costs": costs, "exit_code": ended.exit_code, "output_truncated": ended.truncated}
         )
@@ -154,10 +154,9 @@ class CommandRun:
         )
 
 
-def _write_transcript(recorder: Recorder, assignment: Assignment, told: ReadLog) -> int:
-    """Write the log's entries, the request first where the log leaves it out; how many tools were called."""
+def _write_transcript(recorder: Recorder, assignment: Assignment, told: ReadLog) -> None:
+    """Write the log's entries, the request first where the log leaves it out."""
     if not any(entry.kind is EntryKind.USER for entry in told.entries):
         recorder.keep(Entry(kind=EntryKind.USER, text=assignment.request))
     for entry in told.entries:
         recorder.keep(entry)
-    return sum(entry.kind is EntryKind.TOOL_CALL for entry in told.entries)

@@ -13,7 +13,7 @@ from esac_ag.gateway.plans import MOST_SILENCE_S, MOST_WAIT_S, LanePlan, Provide
 from esac_ag.gateway.protocols import KeyHeader, Protocol
 from esac_ag.manifest.agent_file import WireProtocol
 from esac_ag.manifest.plan import AgentKind, AgentPlan, Limits, Model, ModelWayKind, Prices
-from esac_ag.record import Identifier, Record, VariableName
+from esac_ag.record import Identifier, Record, VariableName, faults_in
 
 PROTOCOLS = {
     WireProtocol.MESSAGES: Protocol.MESSAGES,
@@ -68,13 +68,10 @@ class CommandSettings(Record):
         try:
             return cls.model_validate(dict(settings))
         except ValidationError as error:
-            faults = "; ".join(
-                f"{'/'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
-            )
             raise InputRefused(
                 "The settings of the command-line agent are wrong",
                 where="/agent/settings",
-                found=faults,
+                found=faults_in(error),
                 remedy=f"known settings: {', '.join(cls.model_fields)}",
             ) from error
 

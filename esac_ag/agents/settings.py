@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
@@ -10,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from esac_ag.errors import InputRefused, UsageError
-from esac_ag.record import Record, VariableName
+from esac_ag.record import VARIABLE_PATTERN, Record, VariableName, faults_in
 
 BASE_URL_VARIABLE = "ESAC_AG_BASE_URL"
 
@@ -61,13 +62,10 @@ class ChatSettings(Record):
         try:
             return cls.model_validate(dict(settings))
         except ValidationError as error:
-            faults = "; ".join(
-                f"{'/'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
-            )
             raise InputRefused(
                 "The settings of the chat agent are wrong",
                 where="/agent/settings",
-                found=faults,
+                found=faults_in(error),
                 remedy=f"known settings: {', '.join(cls.model_fields)}",
             ) from error
 
@@ -104,6 +102,25 @@ def usable_key(environ: Mapping[str, str], variable: str) -> str:
         where=f"the environment variable {variable}",
         remedy="copy the key again, without line breaks",
     )
+
+
+def refuse_no_variable(name: str, option: str) -> None:
+    """Refuse what is no variable's name: it may be the key itself, which nothing is to show.
+
+    Args:
+        name: what was given.
+        option: the option by which it was given.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if re.fullmatch(VARIABLE_PATTERN, name) is None:
+        raise UsageError(
+            "A key is not named by an environment variable.",
+            where=option,
+            expected="a variable's name: letters, digits and `_`",
+            remedy="export the key in a variable, and name that",
+        )
 
 
 def plain_address(value: str) -> str:

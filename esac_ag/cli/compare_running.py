@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,11 +95,8 @@ def _build(workspace: Workspace, engine: DockerEngine, agents: tuple[str, ...], 
     from esac_ag.sandbox.docker import ImageStore
     from esac_ag.sandbox.images import build_images
 
-    store = ImageStore()
-    try:
+    with closing(ImageStore()) as store:
         build_images(store, engine, workspace.runner, agents=agents, progress=teller(quiet=quiet))
-    finally:
-        store.close()
 
 
 def _wanted(way: Way, go_on: tuple[str, ...]) -> bool:

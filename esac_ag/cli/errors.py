@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import traceback
+from contextlib import suppress
 
 from esac_ag.errors import HarnessError
 
 USAGE = 64
 INFRASTRUCTURE = 2
 INTERRUPTED = 130
+READER_LEFT = 141
+"""What shells tell of a program that a closed pipe ended."""
+_STDOUT = 1
 
 
 def exit_code_of(error: BaseException) -> int:
     """Print what happened to stderr; the exit code that stands for it."""
     import typer
 
+    if isinstance(error, (BrokenPipeError, SystemExit)) and _reader_left():
+        # Quietly, as other tools; whatever is still to be flushed goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+        return READER_LEFT
     match error:
         case typer.Exit():
             return error.exit_code
@@ -50,8 +59,16 @@ def _unexpected(error: BaseException) -> int:
     return INFRASTRUCTURE
 
 
+def _reader_left() -> bool:
+    """Whether standard output is a pipe that nobody reads any more (`esac-ag report | head`)."""
+    poll = select.poll()
+    poll.register(_STDOUT, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
+
+
 def _tell(text: str) -> None:
-    sys.stderr.write(_printable(text) + "\n")
+    with suppress(BrokenPipeError):
+        sys.stderr.write(_printable(text) + "\n")
 
 
 def _printable(text: str) -> str:

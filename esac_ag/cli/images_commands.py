@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +13,8 @@ from esac_ag.cli.place import (
     RootOption,
     engine_of,
     print_json,
-    stderr,
     stdout,
+    teller,
     workspace_at,
 )
 
@@ -54,16 +55,16 @@ def build(
     from esac_ag.sandbox.docker import ImageStore
     from esac_ag.sandbox.images import build_images
 
-    workspace, console, store = workspace_at(root), stderr(), ImageStore()
-    report = build_images(
-        store,
-        engine_of(workspace),
-        workspace.runner,
-        base=base,
-        agents=tuple(agent or ()),
-        progress=lambda text: None if quiet else console.print(text, soft_wrap=True, markup=False),
-    )
-    store.close()
+    workspace = workspace_at(root)
+    with closing(ImageStore()) as store:
+        report = build_images(
+            store,
+            engine_of(workspace),
+            workspace.runner,
+            base=base,
+            agents=tuple(agent or ()),
+            progress=teller(quiet=quiet),
+        )
     _show(report, json=json)
 
 
@@ -73,9 +74,8 @@ def list_(root: RootOption = None, json: JsonOption = False) -> None:
     from esac_ag.sandbox.docker import ImageStore
     from esac_ag.sandbox.images import list_images
 
-    store = ImageStore()
-    report = list_images(store, workspace_at(root).runner)
-    store.close()
+    with closing(ImageStore()) as store:
+        report = list_images(store, workspace_at(root).runner)
     _show(report, json=json)
 
 

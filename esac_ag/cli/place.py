@@ -47,17 +47,17 @@ def engine_of(workspace: Workspace) -> DockerEngine:
 
 
 def stdout() -> Console:
-    """Standard output, for results."""
-    from rich.console import Console
+    """Standard output, for results; a reader who leaves ends the command."""
+    from esac_ag.cli.consoles import ResultConsole
 
-    return Console(highlight=False)
+    return ResultConsole(highlight=False)
 
 
 def stderr() -> Console:
-    """Standard error, for progress and logs."""
-    from rich.console import Console
+    """Standard error, for progress and logs; work goes on when nobody reads it."""
+    from esac_ag.cli.consoles import ProgressConsole
 
-    return Console(stderr=True, highlight=False)
+    return ProgressConsole(stderr=True, highlight=False)
 
 
 def teller(*, quiet: bool) -> Callable[[str], None]:

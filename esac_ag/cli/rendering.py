@@ -149,6 +149,6 @@ def print_imports(done: HarborImports, console: Console) -> None:
         )
         for fate, colour in colours.items():
             for item in record.of(fate):
-                told = f"[{colour}]{fate.value}[/{colour}] {_safe(item.what)}: {escape(item.why)}"
+                told = f"[{colour}]{fate.value}[/{colour}] {_safe(item.what)}: {_safe(item.why)}"
                 console.print(f"  {told}", soft_wrap=True)
     _print_proofs(done.proofs, console)

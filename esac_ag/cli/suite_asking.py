@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,12 +11,11 @@ import httpx
 import typer
 
 from esac_ag.agents.judge_client import judge_key
-from esac_ag.agents.settings import BASE_URL_VARIABLE, usable_address, usable_key
+from esac_ag.agents.settings import BASE_URL_VARIABLE, refuse_no_variable, usable_address, usable_key
 from esac_ag.cli.asking import agreed, line
 from esac_ag.cli.place import stderr
 from esac_ag.cli.suite_request import JUDGE_URL_VARIABLE
 from esac_ag.errors import UsageError
-from esac_ag.record import VARIABLE_PATTERN
 from esac_ag.report.escaping import visible
 from esac_ag.suite.constitution import Pool
 
@@ -47,8 +45,8 @@ def ask(known: Known, *, yes: bool) -> Known:
         UsageError: with `yes`, something is neither given nor to be found; or what is given is not usable.
         typer.Exit: a person does not want the run.
     """
-    _refuse_no_variable(known.api_key_env, "--api-key-env")
-    _refuse_no_variable(known.judge_api_key_env, "--judge-api-key-env")
+    refuse_no_variable(known.api_key_env, "--api-key-env")
+    refuse_no_variable(known.judge_api_key_env, "--judge-api-key-env")
     known = replace(known, base_url=known.base_url or os.environ.get(BASE_URL_VARIABLE) or None)
     known = replace(known, model=known.model or os.environ.get(MODEL_VARIABLE) or None)
     if known.base_url is None:
@@ -81,21 +79,6 @@ def _prompt(question: str, default: str | None = None) -> str:
         answer = line(f"{shown}: ") or default or ""
         if answer:
             return answer
-
-
-def _refuse_no_variable(name: str, option: str) -> None:
-    """Refuse what is no variable's name: it may be the key itself, which nothing is to show.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if re.fullmatch(VARIABLE_PATTERN, name) is None:
-        raise UsageError(
-            "A key is not named by an environment variable.",
-            where=option,
-            expected="a variable's name: letters, digits and `_`",
-            remedy="export the key in a variable, and name that",
-        )
 
 
 def _tell_key(known: Known) -> str:

@@ -79,7 +79,6 @@ def _ending_in_order(bench: McpBench, workspace: str) -> Iterator[None]:
     """Ctrl-C and SIGTERM remove the containers and end the process, which may be waiting for its client.
 
     The signal's handler must not remove them itself, for it may have interrupted a talk with the engine.
-    SIGPIPE does not end it, when the client went away: that would lose the result and leave the containers.
     """
     from esac_ag.conduct.suite_mcp_tools import STUDY
 
@@ -96,7 +95,6 @@ def _ending_in_order(bench: McpBench, workspace: str) -> Iterator[None]:
         threading.Thread(target=leave).start()
 
     previous = {name: signal.signal(name, handle) for name in (signal.SIGINT, signal.SIGTERM)}
-    previous[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         yield
     finally:

@@ -19,10 +19,10 @@ from esac_ag.cli.suite_bundles import arms_of
 from esac_ag.conduct.suite_agents import POLICY_VERSION
 from esac_ag.conduct.suite_programs import GRADER_LIMITS
 from esac_ag.conduct.suite_sealing import SuiteRequest
-from esac_ag.errors import InputRefused, UsageError
-from esac_ag.manifest.plan import AgentKind, AgentPlan, Decoding, Limits, Model, Policies, Prices
+from esac_ag.errors import UsageError
+from esac_ag.manifest.plan import AgentKind, AgentPlan, Decoding, Limits, Model, Policies
 from esac_ag.record import VARIABLE_PATTERN
-from esac_ag.rooms.records import read_record
+from esac_ag.rooms.prices import read_prices
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.suite.bank import bank, item_named
 from esac_ag.suite.contract import Item
@@ -132,7 +132,7 @@ def suite_request(
         judge=_judge(options, items, str(agent.settings.get("base_url", "")), environ),
         limits=Limits(wall_clock_s=options.wall_clock_s, turns=None, tool_calls=None, grader=GRADER_LIMITS),
         policies=Policies(),
-        prices=None if options.prices is None else _prices(options.prices),
+        prices=None if options.prices is None else read_prices(options.prices),
         arms=arms_of(options.arms, workspace, reads=options.agent is AgentKind.CHAT),
     )
 
@@ -153,18 +153,6 @@ def _items(names: tuple[str, ...]) -> tuple[Item, ...]:
             remedy="esac-ag suite list shows the ids; leave --items out for all of them",
         )
     return tuple(item_named(name) for name in dict.fromkeys(wanted)) if wanted else bank()
-
-
-def _prices(path: Path) -> Prices:
-    try:
-        return read_record(path, Prices)
-    except InputRefused as error:
-        raise InputRefused(
-            "The price table cannot be used.",
-            where=error.where,
-            found=error.found,
-            remedy="docs/manifest.md shows a price table",
-        ) from error
 
 
 def _model(options: SuiteOptions) -> Model:

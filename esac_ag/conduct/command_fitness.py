@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 from esac_ag.agents.command import CommandAgent, require_version
 from esac_ag.agents.command_settings import PROTOCOLS, CommandSettings
-from esac_ag.agents.contract import ArmBundle
 from esac_ag.agents.presets.choosing import preset_of
+from esac_ag.conduct.drafted_bundles import drafted_bundles
 from esac_ag.errors import HarnessError, InputRefused, UsageError
 from esac_ag.manifest.draft_sections import DraftSections
 from esac_ag.manifest.findings import PathPart
 from esac_ag.manifest.plan import AgentPlan
-from esac_ag.rooms.bundles import read_bundle
-from esac_ag.rooms.freezing import kind_of_bundle
 from esac_ag.sandbox.agent_files import read_agent
 
 
@@ -68,14 +66,7 @@ def _unfit_bundles(agent: CommandAgent, parts: DraftSections, folder: Path) -> I
     except InputRefused as error:
         yield Unfit(("model", "reasoning"), "agent-unfit", error)
         return
-    for index, arm in enumerate(parts.arms or ()):
-        if arm is None or arm.bundle is None:
-            continue
-        try:
-            tree = read_bundle(folder / arm.bundle)
-        except InputRefused:
-            continue  # validation tells it
-        bundle = ArmBundle(arm.id, kind_of_bundle(tree).value, tree, arm.install.mention_in_instructions)
+    for index, bundle in drafted_bundles(parts, folder):
         try:
             agent.equip(bundle)
         except InputRefused as error:

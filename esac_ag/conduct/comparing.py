@@ -12,7 +12,7 @@ from pathlib import Path
 
 from esac_ag import clock
 from esac_ag.artifacts import write_atomic
-from esac_ag.conduct.comparison_agent import ActingAgent, acting_agent, prices_in
+from esac_ag.conduct.comparison_agent import ActingAgent, acting_agent
 from esac_ag.conduct.comparison_sources import ArmSource, arm_sources, tasks_named
 from esac_ag.conduct.earlier_runs import EarlierRuns, earlier_runs
 from esac_ag.conduct.faults import Faults
@@ -30,6 +30,7 @@ from esac_ag.manifest.draft import Draft, DraftArm
 from esac_ag.manifest.plan import Install, Model
 from esac_ag.record import Record
 from esac_ag.rooms.freezing import freeze_arm
+from esac_ag.rooms.prices import read_prices
 from esac_ag.rooms.records import read_record
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.agent_images import agent_image_reference
@@ -106,7 +107,7 @@ def prepare(
     tasks = tasks_named(options.tasks, workspace, faults)
     prices = None
     with faults.taken():
-        prices = None if options.prices is None else prices_in(options.prices)
+        prices = None if options.prices is None else read_prices(options.prices)
         if options.max_cost_usd is not None:
             refuse_unpriced(options.model, prices)
     missing: tuple[str, ...] = ()

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from pydantic import JsonValue
 
 import esac_ag
+from esac_ag.agents.command_settings import PROTOCOLS, PROVIDERS
 from esac_ag.agents.presets.choosing import preset_of
-from esac_ag.agents.settings import BASE_URL_VARIABLE, usable_address, usable_key
+from esac_ag.agents.settings import BASE_URL_VARIABLE, refuse_no_variable, usable_address, usable_key
 from esac_ag.conduct.faults import Faults
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.manifest.agent_file import WireProtocol
 from esac_ag.manifest.findings import shown_text
-from esac_ag.manifest.plan import AgentKind, AgentPlan, ModelWayKind, Prices
-from esac_ag.record import VARIABLE_PATTERN
-from esac_ag.rooms.records import read_record
+from esac_ag.manifest.plan import AgentKind, AgentPlan, ModelWayKind
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.agent_files import KnownAgent, agent_names, read_agent
 
 CHAT: Final = "chat"
-PROVIDERS: Final = {
+PROVIDER_NAMES: Final = {
     WireProtocol.MESSAGES: "anthropic",
     WireProtocol.RESPONSES: "openai",
     WireProtocol.CHAT: "openai",
 }
-KEY_VARIABLES: Final = {
-    WireProtocol.MESSAGES: "ANTHROPIC_API_KEY",
-    WireProtocol.RESPONSES: "OPENAI_API_KEY",
-    WireProtocol.CHAT: "OPENAI_API_KEY",
-}
+"""Names for reports; addresses and keys are the agent's own settings' matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,18 +77,18 @@ def acting_agent(
             faults.found.append(error)
             return None
     protocol = WireProtocol.CHAT if known is None else preset_of(known.file).protocol
-    address, variable = None, api_key_env or KEY_VARIABLES[protocol]
+    address, variable = None, api_key_env or PROVIDERS[PROTOCOLS[protocol]][1]
     with faults.taken():
         address = _address(base_url or environ.get(BASE_URL_VARIABLE) or None, needed=known is None)
     key = ""
     with faults.taken():
-        _refuse_no_variable(variable)
+        refuse_no_variable(variable, "--api-key-env")
         key = usable_key(environ, variable)
         if not key and address is None and known is not None:
             raise UsageError(
                 "The model's key is not set.",
                 where=f"the environment variable {variable}",
-                expected=f"a key of {PROVIDERS[protocol]}",
+                expected=f"a key of {PROVIDER_NAMES[protocol]}",
                 found="nothing",
                 remedy=f"export {variable}=..., or name a server of your own with --base-url",
             )
@@ -115,7 +108,7 @@ def acting_agent(
             version=esac_ag.__version__ if known is None else known.file.version,
             settings=settings,
         ),
-        provider=PROVIDERS[protocol] if address is None else "unspecified",
+        provider=PROVIDER_NAMES[protocol] if address is None else "unspecified",
         address=address,
         key_variable=variable,
         key_is_set=bool(key),
@@ -160,31 +153,3 @@ def _address(value: str | None, *, needed: bool) -> str | None:
     if value is None and not needed:
         return None
     return usable_address(value or "", where)
-
-
-def _refuse_no_variable(name: str) -> None:
-    """Refuse what is no variable's name: it may be the key itself, which nothing is to show."""
-    if re.fullmatch(VARIABLE_PATTERN, name) is None:
-        raise UsageError(
-            "A key is not named by an environment variable.",
-            where="--api-key-env",
-            expected="a variable's name: letters, digits and `_`",
-            remedy="export the key in a variable, and name that",
-        )
-
-
-def prices_in(path: Path) -> Prices:
-    """A price table.
-
-    Raises:
-        InputRefused: it cannot be used.
-    """
-    try:
-        return read_record(path, Prices)
-    except InputRefused as error:
-        raise InputRefused(
-            "The price table cannot be used.",
-            where=error.where,
-            found=error.found,
-            remedy="docs/manifest.md shows a price table",
-        ) from error

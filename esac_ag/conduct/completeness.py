@@ -17,13 +17,12 @@ from esac_ag.agents.instructions import equipment, system_message
 from esac_ag.agents.script_book import ScriptedSettings
 from esac_ag.agents.settings import ChatSettings
 from esac_ag.canonical import canonical_json
+from esac_ag.conduct.drafted_bundles import drafted_bundles
 from esac_ag.conduct.opening import read_book
 from esac_ag.errors import HarnessError, ImageMissing, InputRefused, UsageError
 from esac_ag.manifest.draft_sections import DraftSections
 from esac_ag.manifest.findings import Finding, PathPart, Severity, pointer, shown_text
 from esac_ag.manifest.plan import AgentKind, Model
-from esac_ag.rooms.bundles import read_bundle
-from esac_ag.rooms.freezing import kind_of_bundle
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.contract import Engine
 from esac_ag.sandbox.images import agent_reference, grader_reference
@@ -89,17 +88,11 @@ def unfit_agent(
             return
         case _:
             assert_never(kind)
-    for index, arm in enumerate(parts.arms or ()):
-        if arm is not None and arm.bundle is not None:
-            try:
-                tree = read_bundle(folder / arm.bundle)
-            except InputRefused:
-                continue  # validation tells it
-            bundle = ArmBundle(arm.id, kind_of_bundle(tree).value, tree, arm.install.mention_in_instructions)
-            try:
-                _equip(kind, bundle)
-            except InputRefused as error:
-                yield _finding(path, ("arms", index, "bundle"), "bundle-unfit", error)
+    for index, bundle in drafted_bundles(parts, folder):
+        try:
+            _equip(kind, bundle)
+        except InputRefused as error:
+            yield _finding(path, ("arms", index, "bundle"), "bundle-unfit", error)
 
 
 def _unfit_script(

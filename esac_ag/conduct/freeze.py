@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from esac_ag.agents.command_settings import CommandSettings
 from esac_ag.artifacts import write_atomic
-from esac_ag.canonical import loads_strict, sha256_of, sha256_of_bytes
+from esac_ag.canonical import sha256_of, sha256_of_bytes
 from esac_ag.conduct.completeness import missing_images, unfit_agent
 from esac_ag.conduct.probe import probe
 from esac_ag.conduct.sealing import Sealing, pretty, refuse_taken, seal, task_path
@@ -171,7 +171,8 @@ def probe_manifest(path: Path, *, workspace: Workspace, engine: Engine, output: 
     Raises:
         InputRefused: the file is neither, or a task cannot be read.
     """
-    document = loads_strict(path.read_bytes()) if path.is_file() else None
+    # What is wrong with the file, `read_record` tells.
+    document = read_json(path, Collector(str(path), strict=False)).value
     if isinstance(document, dict) and document.get("status") == Status.DRAFT:
         plan: Draft | Manifest = read_record(path, Draft)
     else:

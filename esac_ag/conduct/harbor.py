@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from esac_ag.conduct.harbor_bench import ORACLE_S, SOLUTION, Bench, build_snapshot, ending_of
+from esac_ag.conduct.harbor_bench import ORACLE_S, SOLUTION, Bench, build_snapshot, ending_of, left_out_items
 from esac_ag.conduct.harbor_package import Made, general_items, write_import
 from esac_ag.conduct.harbor_standins import stand_ins
 from esac_ag.conduct.packages import require_new_id
@@ -133,7 +133,7 @@ def _oracle(bench: Bench, task: HarborTask, snapshot: FileTree) -> tuple[bytes |
     """What solve.sh makes of the snapshot, as a patch; how it ended; and what was lost of it."""
     if not task.solution:
         return None, "there is no solution/solve.sh", ()
-    result, after = bench.run(
+    ran = bench.run(
         ("/bin/bash", "-c", f"chmod 755 {SOLUTION}/solve.sh && exec {SOLUTION}/solve.sh"),
         tree=snapshot,
         workdir=task.workdir,
@@ -142,10 +142,11 @@ def _oracle(bench: Bench, task: HarborTask, snapshot: FileTree) -> tuple[bytes |
         solution=task.solution,
         timeout_s=ORACLE_S,
     )
-    ended = f"solve.sh {ending_of(result)}"
-    patch = make_patch(snapshot, after)
+    ended = f"solve.sh {ending_of(ran.result)}"
+    lost = tuple(left_out_items("solution/solve.sh", ran))
+    patch = make_patch(snapshot, ran.files)
     if not patch:
         why = f"it changes no file below {task.workdir}, so that there is no reference"
-        return None, ended, (Item(what="solution/solve.sh", fate=Fate.NOT_KEPT, why=why),)
+        return None, ended, (Item(what="solution/solve.sh", fate=Fate.NOT_KEPT, why=why), *lost)
     why = f"its changes below {task.workdir}, made without root and network, are the reference patch"
-    return patch, ended, (Item(what="solution/solve.sh", fate=Fate.CHANGED, why=why),)
+    return patch, ended, (Item(what="solution/solve.sh", fate=Fate.CHANGED, why=why), *lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from esac_ag.agents.contract import AGENT_UID
 from esac_ag.clock import Deadline, opaque_id
@@ -34,6 +35,17 @@ _SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that was run."""
+
+    result: CommandResult
+    files: FileTree
+    """Of the working directory, afterwards."""
+    left_out: tuple[str, ...]
+    """What of it could not be taken out, in sentences."""
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """Where commands are run."""
 
@@ -51,8 +63,8 @@ class Bench:
         variables: Mapping[str, str],
         solution: FileTree,
         timeout_s: float,
-    ) -> tuple[CommandResult, FileTree]:
-        """Run a command in a fresh container, without a network; how it ended, and the files afterwards.
+    ) -> Ran:
+        """Run a command in a fresh container, without a network.
 
         Args:
             argv: the command.
@@ -81,7 +93,7 @@ class Bench:
             )
             sandbox.freeze()
             exported = sandbox.get(workdir, TreeLimits())
-        return result, exported.tree.without_ignored()
+        return Ran(result, exported.tree.without_ignored(), exported.findings)
 
 
 def _spec(image: str, workdir: str, limits: Limits) -> SandboxSpec:
@@ -120,7 +132,7 @@ def build_snapshot(
         if isinstance(step, Files):
             tree = tree.merged(inside(step.tree, workdir))
             continue
-        result, after = bench.run(
+        ran = bench.run(
             ("/bin/sh", "-c", step.text),
             tree=tree,
             workdir=workdir,
@@ -129,14 +141,24 @@ def build_snapshot(
             solution=FileTree(),
             timeout_s=COMMAND_S,
         )
-        if result.exit_code != 0:
-            why = f"in our image, without root and network, it {ending_of(result)}"
+        after = ran.files
+        if ran.result.exit_code != 0:
+            why = f"in our image, without root and network, it {ending_of(ran.result)}"
             items.append(Item(what=step.shown, fate=Fate.NOT_KEPT, why=why))
             continue
+        items += left_out_items(step.shown, ran)
         changed = after.files() != tree.files()
         tree = FileTree({path: node for path, node in after.items() if not isinstance(node, Link)})
         items.append(_of_command(step, workdir, changed=changed, links=len(after) - len(tree)))
     return FileTree(tree.files()), tuple(items)
+
+
+def left_out_items(what: str, ran: Ran) -> list[Item]:
+    """What of the files of a command was lost on their way out of its container: an item, if there is any."""
+    if not ran.left_out:
+        return []
+    why = f"not all that it left is taken along: {' '.join(ran.left_out)[:_SHOWN]}"
+    return [Item(what=what, fate=Fate.CHANGED, why=why)]
 
 
 def _of_command(step: Command, workdir: str, *, changed: bool, links: int) -> Item:
@@ -158,5 +180,7 @@ def ending_of(result: CommandResult) -> str:
             ended = "ran out of memory"
         case Termination.EXITED | Termination.CONTAINER_ENDED:
             ended = f"ended with exit code {result.exit_code}"
+        case _:
+            assert_never(result.termination)
     said = " ".join(result.output.decode("utf-8", "backslashreplace").split())[-_SHOWN:]
     return f"{ended}, saying {said!r}" if said else ended

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 CHECK = "verifier"
 """Id of the one check."""
+_PLACE = re.compile("@[A-Z_]+@")
+"""In the text: a value is put there."""
 
 _TEXT = '''\
 """Runs Harbor's test.sh on the submission and reads its reward. Made by `esac-ag task import harbor`.
@@ -150,7 +153,5 @@ def checks_text(*, workdir: str, timeout_s: float, variables: Mapping[str, str])
         "@VARIABLES@": repr(dict(variables)),
         "@CHECK@": CHECK,
     }
-    text = _TEXT
-    for name, value in values.items():
-        text = text.replace(name, value)
-    return text
+    # In one pass: a value may look like a place of another.
+    return _PLACE.sub(lambda place: values[place[0]], _TEXT)

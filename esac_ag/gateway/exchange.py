@@ -99,7 +99,8 @@ class Exchange:
         while (failed := await self._try(prepared.body, headers)) is not None:
             pause_s = delay_s(failed.failure, notes.sends, self._jitter.random())
             waited_s += pause_s
-            if not self._is_passing(failed.failure) or waited_s > plan.max_wait_s:
+            self._passing = failed.failure if failed.failure.kind in _PASSING else None
+            if self._passing is None or notes.sends >= plan.attempts or waited_s > plan.max_wait_s:
                 self._give_up(failed)
                 await self._answer(failed.answer)
                 return
@@ -125,11 +126,6 @@ class Exchange:
             return await self._pass_on(response)
         finally:
             await response.aclose()
-
-    def _is_passing(self, failure: Failure) -> bool:
-        """Whether the same request may be sent once more: nothing of a reply has reached the agent."""
-        self._passing = failure if failure.kind in _PASSING else None
-        return self._passing is not None and self._notes.sends < self._lane.plan.attempts
 
     async def _pass_on(self, response: httpx.Response) -> _NoReply | None:
         encoding = response.headers.get("content-encoding", "identity")

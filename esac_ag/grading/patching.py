@@ -23,22 +23,15 @@ def apply_patch(tree: FileTree, patch: bytes) -> FileTree:
         folder = name / "tree"
         folder.mkdir()
         _write(folder, tree)
-        done = subprocess.run(
-            ["git", "apply", "-p1", "--whitespace=nowarn", "-"],
-            cwd=folder,
-            env=_environment(Path(name)),
-            input=patch,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-        if done.returncode != 0:
+        try:
+            _git(folder, "apply", "-p1", "--whitespace=nowarn", "-", given=patch)
+        except _GitError as error:
             raise InputRefused(
                 "A patch does not apply.",
                 expected="a unified diff against the task's public folder, for `git apply -p1`",
-                found=done.stderr.decode("utf-8", "backslashreplace").strip()[:2000],
+                found=str(error),
                 remedy="make the patch again from the snapshot with `git diff --no-index`",
-            )
+            ) from error
         return _read(folder)
 
 
@@ -49,14 +42,21 @@ def make_patch(before: FileTree, after: FileTree) -> bytes:
         InputRefused: git cannot take the trees.
     """
     with temporary_folder("patch") as folder:
-        _git(folder, "init", "--quiet", "--template=", "--bare", "objects")
-        (folder / "objects" / "info").mkdir(exist_ok=True)
-        # Attributes that the trees bring along would change bytes on their way in.
-        (folder / "objects" / "info" / "attributes").write_text(
-            "* -text -filter -ident -working-tree-encoding\n"
-        )
-        trees = [_written(folder, name, tree) for name, tree in (("before", before), ("after", after))]
-        return _git(folder / "objects", "diff-tree", "-r", "-p", "--binary", "--no-renames", *trees)
+        try:
+            return _difference(folder, before, after)
+        except _GitError as error:
+            raise InputRefused(
+                "git cannot compare two trees.", expected="trees of ordinary files", found=str(error)
+            ) from error
+
+
+def _difference(folder: Path, before: FileTree, after: FileTree) -> bytes:
+    _git(folder, "init", "--quiet", "--template=", "--bare", "objects")
+    (folder / "objects" / "info").mkdir(exist_ok=True)
+    # Attributes that the trees bring along would change bytes on their way in.
+    (folder / "objects" / "info" / "attributes").write_text("* -text -filter -ident -working-tree-encoding\n")
+    trees = [_written(folder, name, tree) for name, tree in (("before", before), ("after", after))]
+    return _git(folder / "objects", "diff-tree", "-r", "-p", "--binary", "--no-renames", *trees)
 
 
 def _written(folder: Path, name: str, tree: FileTree) -> str:
@@ -69,21 +69,26 @@ def _written(folder: Path, name: str, tree: FileTree) -> str:
     return _git(folder / name, *where, "write-tree").decode().strip()
 
 
-def _git(folder: Path, *argv: str) -> bytes:
-    done = subprocess.run(
-        ["git", *argv],
-        cwd=folder,
-        env=_environment(folder.parent),
-        capture_output=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise InputRefused(
-            "git cannot compare two trees.",
-            expected="trees of ordinary files",
-            found=done.stderr.decode("utf-8", "backslashreplace").strip()[:2000],
+class _GitError(Exception):
+    """Why git did not do it."""
+
+
+def _git(folder: Path, *argv: str, given: bytes = b"") -> bytes:
+    """What git says in a folder that no repository or setting touches."""
+    try:
+        done = subprocess.run(
+            ["git", *argv],
+            cwd=folder,
+            env=_environment(folder.parent),
+            input=given,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
         )
+    except subprocess.TimeoutExpired as error:
+        raise _GitError(f"git did not end within {_TIMEOUT_S:g} s") from error
+    if done.returncode != 0:
+        raise _GitError(done.stderr.decode("utf-8", "backslashreplace").strip()[:2000])
     return done.stdout
 
 

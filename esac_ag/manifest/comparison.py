@@ -23,6 +23,7 @@ from esac_ag.manifest.plan import (
     Phase,
     Prices,
 )
+from esac_ag.record import faults_in
 
 MOST_ID: Final = 100
 MOST_ARM_IN_ID: Final = 40
@@ -81,11 +82,10 @@ def draft_of(request: ComparisonRequest) -> Draft:
             prices=request.prices,
         )
     except ValidationError as error:
-        faults = "; ".join(f"{'/'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise UsageError(
             "The comparison cannot be drafted.",
             where="the command line",
-            found=faults,
+            found=faults_in(error),
             remedy="correct these values; docs/manifest.md tells what each may be",
         ) from error
 

@@ -29,6 +29,7 @@ ENTRIES = {
 }
 """The files that an agent is to begin with; one of them is enough, and any file of a plain folder."""
 MOST_FINDINGS = 20
+_WORST_FIRST = (CheckState.FAILED, CheckState.NOT_CHECKABLE, CheckState.PASSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +131,7 @@ def _state(kind: ClauseKind, tally: ClauseTally) -> CheckState:
 
 
 def _worst(states: Iterable[CheckState]) -> CheckState:
-    found = set(states)
-    for state in (CheckState.FAILED, CheckState.NOT_CHECKABLE):
-        if state in found:
-            return state
-    return CheckState.PASSED
+    return min(states, key=_WORST_FIRST.index, default=CheckState.PASSED)
 
 
 def _judges(offer: Offer | None) -> dict[ClauseKind, Judge]:

@@ -122,11 +122,14 @@ class _State:
 
     def _from(self, instruction: Instruction) -> None:
         if self.stages:
-            dropped = [step.item.what if isinstance(step, Files) else step.shown for step in self.steps]
-            for what in dropped:
-                self.tell(
-                    what, Fate.NOT_KEPT, "it belongs to an earlier build stage; only the last one is read"
-                )
+            why = "it belongs to an earlier build stage; only the last one is read"
+            # The steps have no items yet, so that what is changed are variables.
+            self.items = [
+                item if item.fate is Fate.NOT_KEPT else Item(what=item.what, fate=Fate.NOT_KEPT, why=why)
+                for item in self.items
+            ]
+            for step in self.steps:
+                self.tell(step.item.what if isinstance(step, Files) else step.shown, Fate.NOT_KEPT, why)
         self.stages += 1
         self.steps, self.env, self.workdir = [], {}, None
         self.tell(
@@ -159,7 +162,11 @@ class _State:
             self.tell(what, Fate.CHANGED, "test.sh and solve.sh get it; an agent's container does not")
 
     def _arg(self, instruction: Instruction) -> None:
-        for name, value in (_pairs(instruction.text) or {}).items():
+        pairs = _pairs(instruction.text)
+        if pairs is None:
+            self.tell(instruction.shown, Fate.NOT_KEPT, "it cannot be read")
+            return
+        for name, value in pairs.items():
             self.arguments[name] = expanded(value, self._variables())
 
     def _copy(self, instruction: Instruction) -> None:

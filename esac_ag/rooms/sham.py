@@ -157,12 +157,17 @@ def _sham_file(data: bytes, paths: dict[str, str], name: str) -> bytes:
     else:
         filled = _lines(lines, paths, name)
     _match_words(filled, len(data.split()))
-    fixed = len("\n".join(line.prefix + " ".join(word or "" for word in line.words) for line in filled))
+    fixed = len(_joined(filled))
     places = [(line, at) for line in filled for at, word in enumerate(line.words) if word is None]
     made = words_on_lighthouses(len(places), max(len(data) - fixed, len(places)))
     for (line, at), word in zip(places, made, strict=True):
         line.words[at] = word
-    return "\n".join(line.prefix + " ".join(word or "" for word in line.words) for line in filled).encode()
+    return _joined(filled)
+
+
+def _joined(lines: list[_Line]) -> bytes:
+    """The text as it stands; words that are not made yet are empty."""
+    return "\n".join(line.prefix + " ".join(word or "" for word in line.words) for line in lines).encode()
 
 
 def _lines(lines: list[str], paths: dict[str, str], name: str) -> list[_Line]:

@@ -64,8 +64,9 @@ class FrameServer:
         Raises:
             InfrastructureFailure: the relay ended or broke its rules, or its container or the engine is gone.
         """
+        # Before the look at the failure: whoever fails after it sets the event again.
+        self._answered.clear()
         if self._failure is None:
-            self._answered.clear()
             os.write(self._order, _ASK)
             answered = self._answered.wait(_ANSWER_S)
             if not answered:

@@ -11,7 +11,7 @@ import pytest
 from esac_ag.artifacts import write_atomic
 from esac_ag.conduct import sealing
 from esac_ag.conduct.context import Stop
-from esac_ag.conduct.freeze import Sealed, freeze_draft
+from esac_ag.conduct.freeze import Sealed, freeze_draft, probe_manifest
 from esac_ag.conduct.opening import open_study
 from esac_ag.errors import InfrastructureFailure, InputRefused
 from esac_ag.rooms.proofs import proof_path
@@ -334,3 +334,14 @@ def test_the_proof_is_of_the_package_that_the_draft_names(tmp_path: Path) -> Non
     draft.data["tasks"][0]["manifest"] = "../elsewhere/task.json"
     sealed = json.loads(Path(freeze(draft).path).read_text())
     assert sealed["tasks"][0]["manifest"] == "../elsewhere/task.json"
+
+
+@pytest.mark.parametrize("data", [b"{bad", b"\xff\xfe", b"[" * 100_000, b'{"a": 1, "a": 2}', b""])
+def test_a_file_that_is_no_plan_cannot_be_probed_for(tmp_path: Path, data: bytes) -> None:
+    """It is the file's fault and none of the harness."""
+    draft = a_draft(tmp_path)
+    draft.path.write_bytes(data)
+    engine = an_engine()
+    with pytest.raises(InputRefused):
+        probe_manifest(draft.path, workspace=workspace_of(draft), engine=engine, output=None)
+    assert engine.specs == []

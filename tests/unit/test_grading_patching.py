@@ -6,6 +6,7 @@ import pytest
 
 from esac_ag.errors import InputRefused
 from esac_ag.grading import apply_patch
+from esac_ag.grading.patching import make_patch
 from esac_ag.patch import unified_diff
 from tests.builders_grading import SNAPSHOT, a_submission
 
@@ -31,3 +32,11 @@ def test_a_patch_that_does_not_apply_is_refused_with_gits_reason(patch: bytes) -
     with pytest.raises(InputRefused) as refused:
         apply_patch(SNAPSHOT, patch)
     assert refused.value.found
+
+
+def test_a_git_that_does_not_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An imported task may bring any trees along; that git is slow with them is no fault of the harness."""
+    monkeypatch.setattr("esac_ag.grading.patching._TIMEOUT_S", 1e-6)
+    with pytest.raises(InputRefused, match="cannot compare") as refused:
+        make_patch(SNAPSHOT, a_submission())
+    assert "did not end" in refused.value.found

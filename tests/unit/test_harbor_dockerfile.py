@@ -77,6 +77,7 @@ def test_everything_is_copied_by_a_dot_with_what_is_hidden() -> None:
         "RUN useradd someone",
         "HEALTHCHECK CMD true",
         "SURPRISE x",
+        "ARG NAME='unfinished",
     ],
 )
 def test_what_cannot_be_followed_is_told_and_leaves_no_step(line: str) -> None:
@@ -108,6 +109,14 @@ def test_only_the_last_stage_is_read() -> None:
     assert [list(step.tree) for step in image.steps if isinstance(step, Files)] == [[b"work/b.txt"]]
     told = [item.what for item in image.items if "earlier" in item.why]
     assert told == ["Dockerfile:3: COPY a.txt .", "Dockerfile:4: RUN touch x"]
+
+
+def test_variables_of_an_earlier_stage_are_told_as_not_kept() -> None:
+    """No program gets them; those of the last stage are told as they are."""
+    image = read("ENV A=1\nFROM y\nWORKDIR /w\nENV B=2")
+    assert dict(image.variables) == {"B": "2"}
+    fates = {item.what: item.fate for item in image.items if "ENV" in item.what}
+    assert fates == {"Dockerfile:3: ENV A": Fate.NOT_KEPT, "Dockerfile:6: ENV B": Fate.CHANGED}
 
 
 def test_commands_get_the_folder_and_the_variables_of_their_place() -> None:

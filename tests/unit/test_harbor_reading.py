@@ -93,6 +93,7 @@ def test_variables_of_the_host_never_enter_and_values_are_never_told(tmp_path: P
         with_settings("[environment.env]\nA = 1"),
         with_settings("").replace('"examples/x"', "7"),
         'schema_version = "1.4"\ntask = 3',
+        'schema_version = "1.4"\nmany_digits = ' + "1" * 5000,
     ],
 )
 def test_settings_that_are_not_understood_are_refused(tmp_path: Path, settings: str) -> None:

@@ -41,7 +41,7 @@ def checks() -> ModuleType:
     guest.registry.clear()
     module = ModuleType("checks")
     module.__file__ = "/grade/private/checks.py"
-    text = checks_text(workdir='/a"b', timeout_s=5.0, variables={"A": "it's"})
+    text = checks_text(workdir='/a"b', timeout_s=5.0, variables={"A": "it's", "B": "@CHECK@"})
     exec(compile(text, "checks.py", "exec"), module.__dict__)  # noqa: S102  (ours)
     assert list(guest.registry) == ["verifier"]
     guest.registry.clear()
@@ -50,7 +50,11 @@ def checks() -> ModuleType:
 
 def test_the_settings_stand_in_the_module_as_values(checks: ModuleType) -> None:
     """Whatever signs they hold."""
-    assert (checks.WORKDIR, checks.TIMEOUT_S, checks.VARIABLES) == ('/a"b', 5.0, {"A": "it's"})
+    assert (checks.WORKDIR, checks.TIMEOUT_S, checks.VARIABLES) == (
+        '/a"b',
+        5.0,
+        {"A": "it's", "B": "@CHECK@"},
+    )
 
 
 @pytest.mark.parametrize(

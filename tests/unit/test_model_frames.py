@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from esac_ag.manifest.plan import ModelWayKind
 from esac_ag.owner import temporary_folder
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess, Program
+from esac_ag.sandbox.model_frames import FrameServer
 from esac_ag.sandbox.model_frames_connection import MOST_CONNECTIONS
 from esac_ag.sandbox.model_way import FRAMES_PROGRAM, ModelWay, model_way
 from esac_ag.sandbox.peer_network import refusal_of
@@ -257,6 +259,60 @@ def test_a_relay_that_breaks_its_rules_is_believed_nothing_more(lines: list[byte
             sandbox.start()
             with pytest.raises(InfrastructureFailure), way.relayed(sandbox, Deadline.after_s(PATIENCE_S)):
                 pass
+
+
+class OneThatEnds:
+    """A dialogue with a relay that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+        self.rest: bytes | None = None
+
+    def has_line(self, deadline: Deadline, *, beside: int) -> bool:
+        """The end is there, once it has ended."""
+        assert beside >= 0
+        return self.ended.wait(min(deadline.remaining_s(), PATIENCE_S))
+
+    def line(self, deadline: Deadline, *, limit_bytes: int) -> bytes | None:
+        """The end."""
+        assert limit_bytes >= deadline.remaining_s()
+        return self.rest
+
+    def errors(self) -> bytes:
+        """Its last words."""
+        return b"last words"
+
+    def send(self, data: bytes, deadline: Deadline) -> None:
+        """Nothing is to be said to it."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def test_a_relay_that_ends_just_before_it_is_asked_is_told_at_once() -> None:
+    """Its last words are the reason, and nobody waits for an answer that cannot come."""
+    dialogue, orders = OneThatEnds(), os.pipe()
+    server = FrameServer(dialogue, Path("unused"), orders)
+    thread = threading.Thread(target=server.serve)
+
+    class EndsFirst(threading.Event):
+        """Lets the relay end between the asker's two steps."""
+
+        def clear(self) -> None:
+            dialogue.ended.set()
+            thread.join(PATIENCE_S)
+            super().clear()
+
+    server._answered = EndsFirst()
+    thread.start()
+    try:
+        with pytest.raises(InfrastructureFailure) as failure:
+            server.require_unharmed()
+    finally:
+        for end in orders:
+            os.close(end)
+    assert failure.value.found == "last words"
 
 
 def test_a_relay_that_cannot_listen_says_why() -> None:
