@@ -24,6 +24,7 @@ from esac_ag.cli.place import (
     stdout,
     workspace_at,
 )
+from esac_ag.cli.power_command import power
 from esac_ag.cli.schema_command import schema
 from esac_ag.cli.suite_commands import suite_app
 from esac_ag.cli.validate_command import validate
@@ -45,6 +46,7 @@ app.add_typer(export_app, name="export")
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
+app.command()(power)
 
 StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
 DraftArgument = Annotated[Path, typer.Argument(help="A draft of a run manifest.", show_default=False)]

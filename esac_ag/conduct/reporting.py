@@ -13,6 +13,7 @@ from esac_ag.report.build import build_view
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
+from esac_ag.report.sensitivity_render import SENSITIVITY_CSV, render_sensitivity_csv
 from esac_ag.report.view import ReportView
 from esac_ag.schedule import make_schedule
 
@@ -35,7 +36,8 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
 def report_files(view: ReportView) -> dict[str, bytes]:
     """Every file of a study's report by its name."""
     files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
-    return files | {name: text.encode() for name, text in render_csv(view).items()}
+    files |= {name: text.encode() for name, text in render_csv(view).items()}
+    return files | {SENSITIVITY_CSV: render_sensitivity_csv(view).encode()}
 
 
 def inputs_of(study: StudyRecords) -> ReportInputs:

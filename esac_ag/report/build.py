@@ -11,6 +11,7 @@ from esac_ag.report.counts import arm_counts, critical_count, critical_runs
 from esac_ag.report.escaping import visible
 from esac_ag.report.inputs import ReportInputs, SpoiledAttempt, refuse_contradictions
 from esac_ag.report.runs import Facts
+from esac_ag.report.sensitivity import study_sensitivity
 from esac_ag.report.view import (
     AttemptRow,
     Header,
@@ -54,6 +55,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
         incidents=_incidents(facts),
         attempts=_attempt_rows(facts),
         limits_of_claim=limits_of_claim(inputs.manifest),
+        sensitivity=study_sensitivity(facts, comparisons),
     )
 
 

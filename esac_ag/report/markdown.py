@@ -14,6 +14,7 @@ from esac_ag.report.markdown_results import (
 from esac_ag.report.markdown_table import code, table
 from esac_ag.report.markdown_treatment import cost_section, critical_section, incident_section
 from esac_ag.report.numbers import METHOD_NAMES, percent
+from esac_ag.report.sensitivity_render import sensitivity_section
 from esac_ag.report.view import ReportView
 
 
@@ -32,6 +33,7 @@ def render_markdown(view: ReportView) -> str:
         "",
         *_counts(view),
         *comparison_sections(view),
+        *sensitivity_section(view),
         *run_section(view),
         *dimension_section(view),
         *critical_section(view),
