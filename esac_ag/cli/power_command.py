@@ -182,8 +182,8 @@ def print_power(found: PowerReport, console: Console) -> None:
     console.print(table)
     console.print(
         "Sign: interval on the true side of zero; Above: above the threshold; Equiv.: within it on both "
-        "sides; Width: median, points; Wrong: on the other side of zero; F. ben., F. impr.: above zero, or above "
-        "the threshold, though the truth is not.",
+        "sides; Width: median, points; Wrong: on the other side of zero; F.ben., F.impr.: above zero, or "
+        "above the threshold, though the truth is not.",
         soft_wrap=True,
     )
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from esac_ag.conduct.collect import read_study
-from esac_ag.conduct.reporting import inputs_of
+from esac_ag.conduct.reporting import report_inputs
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.plan import AgentKind, Interval
 from esac_ag.record import Record
@@ -45,7 +44,7 @@ def calibrated_from(path: Path) -> StudyCalibration:
         InputRefused: the folder holds no study, or a file of it is damaged.
         LedgerCorrupt: the ledger does not verify.
     """
-    inputs = inputs_of(read_study(path))
+    inputs = report_inputs(path)
     refuse_contradictions(inputs)
     facts = Facts(inputs)
     scores = {arm: {task: facts.scores(task, arm) for task in facts.tasks} for arm in facts.arms}
