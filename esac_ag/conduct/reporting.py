@@ -10,6 +10,7 @@ from esac_ag.attempt import GRADED_OUTCOMES, Grading
 from esac_ag.conduct.collect import RESULT, StudyRecords, read_study, refuse_other_plan, vouched
 from esac_ag.conduct.opening import design_of
 from esac_ag.report.build import build_view
+from esac_ag.report.compact import many_records
 from esac_ag.report.gradings import GradingFacts
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
@@ -26,8 +27,8 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
         InputRefused: the folder holds no study, or a file of it is damaged.
         LedgerCorrupt: the ledger does not verify.
     """
-    inputs = report_inputs(path)
-    view = build_view(inputs)
+    with many_records():
+        view = build_view(report_inputs(path))
     folder = StudyFolder(path).report
     for name, data in report_files(view).items():
         write_atomic(folder / name, data)

@@ -50,11 +50,14 @@ class GradingFacts:
 
 
 def _dimension_scores(grading: Grading) -> tuple[tuple[Dimension, float], ...]:
-    result = []
-    for dimension in Dimension:
-        checks = [check for check in grading.checks if check.dimension is dimension]
-        if checks:
-            passed = math.fsum(check.weight for check in checks if check.verdict is CheckVerdict.PASS)
-            share = rounded(100.0 * passed / math.fsum(check.weight for check in checks))
-            result.append((dimension, share))
-    return tuple(result)
+    weights: dict[Dimension, list[float]] = {}
+    passed: dict[Dimension, list[float]] = {}
+    for check in grading.checks:
+        weights.setdefault(check.dimension, []).append(check.weight)
+        if check.verdict is CheckVerdict.PASS:
+            passed.setdefault(check.dimension, []).append(check.weight)
+    return tuple(
+        (name, rounded(100.0 * math.fsum(passed.get(name, ())) / math.fsum(weights[name])))
+        for name in Dimension
+        if name in weights
+    )

@@ -172,6 +172,9 @@ def test_the_interval_follows_from_its_seed_and_stream(method: IntervalMethod) -
         (IntervalMethod.BCA, 1.43932159, 10.35151575),
         (IntervalMethod.STUDENTISED, 0.837708386, 11.474056878),
         (IntervalMethod.PERCENTILE, 1.2078125, 10.146354167),
+        (IntervalMethod.STUDENTISED_SMOOTHED, 0.442701524, 11.272396859),
+        (IntervalMethod.BAYESIAN, 1.601621963, 9.875747228),
+        (IntervalMethod.SIGN_FLIP, 0.45, 10.9),
     ],
 )
 def test_the_interval_has_the_same_digits_for_ever(method: IntervalMethod, low: float, high: float) -> None:
