@@ -59,7 +59,7 @@ def result(design: PowerDesign, studies: int = 600) -> PowerResult:
 
 
 def test_simulated_power_is_that_of_the_paired_t_test() -> None:
-    """With Student's test as the decision rule it is the closed form; the wider default sees a little less."""
+    """With Student's test as the decision rule it is the closed form; the wider default sees less."""
 
     def by_students_test(study: SimulatedStudy) -> str:
         return "seen" if stats.ttest_1samp(study.differences, 0.0).pvalue <= 0.05 else "not seen"
