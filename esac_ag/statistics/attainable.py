@@ -6,15 +6,16 @@ import math
 from typing import Annotated, Literal
 
 from pydantic import Field
-from scipy.optimize import brentq
-from scipy.special import chdtri, stdtrit
-from scipy.stats import nct
+from scipy.special import chdtri, nctdtr, stdtrit
 
 from esac_ag.record import Record
 from esac_ag.statistics.estimates import SAME, NotEstimable, rounded
 
 FAR = 6.0
 """Noncentrality from which on the tail on the other side does not count."""
+
+_HALVINGS = 50
+"""Of the interval that holds the effect: to the last digits of a float."""
 
 USUAL_POWER = 0.8
 """Convention of Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988."""
@@ -116,13 +117,16 @@ def paired_power(effect_per_sd: float, tasks: int, alpha: float) -> float:
     free, shift = tasks - 1, effect_per_sd * math.sqrt(tasks)
     critical = float(stdtrit(free, 1 - alpha / 2))
     # Far from zero the other tail is below 1e-9, and scipy's series for it does not converge.
-    other = float(nct.cdf(-critical, free, shift)) if abs(shift) < FAR else 0.0
-    return float(nct.sf(critical, free, shift)) + other
+    other = float(nctdtr(free, shift, -critical)) if abs(shift) < FAR else 0.0
+    return 1 - float(nctdtr(free, shift, critical)) + other
 
 
 def _standardised(tasks: int, alpha: float, power: float) -> float:
     """Effect in standard deviations that has the power asked for."""
-    most = 1 / math.sqrt(tasks)
-    while paired_power(most, tasks, alpha) < power:
-        most *= 2
-    return float(brentq(lambda effect: paired_power(effect, tasks, alpha) - power, 0.0, most, xtol=1e-10))
+    low, high = 0.0, 1 / math.sqrt(tasks)
+    while paired_power(high, tasks, alpha) < power:
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if paired_power(middle, tasks, alpha) < power else (low, middle)
+    return high

@@ -182,6 +182,9 @@ def test_power_is_that_of_the_published_example() -> None:
     """34 pairs find half an SD with power 0.8078 (Faul et al. 2007, G*Power's paired t-test)."""
     assert paired_power(0.5, 34, 0.05) == pytest.approx(0.8077775, abs=1e-6)
     assert paired_power(0.0, 12, 0.05) == pytest.approx(0.05)
+    critical = stats.t.ppf(0.975, 11)
+    tails = stats.nct.sf(critical, 11, math.sqrt(12)), stats.nct.cdf(-critical, 11, math.sqrt(12))
+    assert paired_power(1.0, 12, 0.05) == pytest.approx(sum(tails))
 
 
 @pytest.mark.parametrize(("tasks", "alpha"), [(2, 0.05), (3, 0.01), (12, 0.05), (400, 0.05), (11_000, 0.01)])
