@@ -31,6 +31,7 @@ def test_the_guide_leads_from_a_skill_to_a_report(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     report = tmp_path / "my-workspace" / "results" / "rehearsal" / "report"
-    assert {path.name for path in report.iterdir()} == {"report.md", "report.json", "report.csv"}
+    names = {"report.md", "report.json", "report.csv", "sensitivity.csv"}
+    assert {path.name for path in report.iterdir()} == names
     assert "everything holds" in done.stdout
     assert "scripted" in (report / "report.md").read_text().lower()
