@@ -49,6 +49,7 @@ from esac_ag.manifest.plan import (
     TaskReference,
     TokenPrice,
 )
+from esac_ag.report.gradings import GradingFacts
 from esac_ag.report.inputs import LedgerSummary, ReportInputs
 from esac_ag.schedule import make_schedule, schedule_sha256
 
@@ -171,7 +172,7 @@ def a_study(
         planned=planned,
         attempts=(*attempts.values(), *spoiled),
         gradings={
-            attempt.attempt_id: a_grading(attempt, scores[cell], invalid=invalid(cell))
+            attempt.attempt_id: GradingFacts.of(a_grading(attempt, scores[cell], invalid=invalid(cell)))
             for cell, attempt in attempts.items()
         },
         counting={cell: attempt.attempt_id for cell, attempt in attempts.items()},

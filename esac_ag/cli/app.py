@@ -25,6 +25,7 @@ from esac_ag.cli.place import (
     stdout,
     workspace_at,
 )
+from esac_ag.cli.power_command import power
 from esac_ag.cli.schema_command import schema
 from esac_ag.cli.suite_commands import suite_app
 from esac_ag.cli.task_commands import RepeatsOption, task_app
@@ -47,6 +48,7 @@ app.command()(compare)
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
+app.command()(power)
 
 StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
 DraftArgument = Annotated[Path, typer.Argument(help="A draft of a run manifest.", show_default=False)]

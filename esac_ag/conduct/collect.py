@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -13,13 +13,15 @@ from esac_ag.artifacts import StudyFolder, file_digest
 from esac_ag.attempt import AttemptRecord, Grading
 from esac_ag.attempt.events import AttemptState, StudyState
 from esac_ag.attempt.loaded import LoadedInstructions
-from esac_ag.canonical import loads_strict, sha256_of
-from esac_ag.conduct.audit_records import Records, Row
+from esac_ag.canonical import loads_strict, sha256_of, sha256_of_bytes
+from esac_ag.conduct.audit_records import GradingRecord, Records, Row
 from esac_ag.errors import HarnessError, InputRefused, SubstitutionRefused
 from esac_ag.ledger import read_state
 from esac_ag.manifest.package import TaskPackage, TaskPackages
 from esac_ag.manifest.plan import Manifest
+from esac_ag.report.compact import compact
 from esac_ag.rooms.manifest_file import plans_a_suite_run
+from esac_ag.rooms.reading import MANIFEST_CAP_BYTES, CannotRead, read_bounded
 from esac_ag.rooms.records import read_record
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -56,13 +58,16 @@ class StudyRecords:
         yield where, "another image judged", image, grading.grader_image_digest
 
 
-def read_study(path: Path, *, unreadable: list[HarnessError] | None = None) -> StudyRecords:
+def read_study(
+    path: Path, *, unreadable: list[HarnessError] | None = None, gradings: bool = True
+) -> StudyRecords:
     """Everything that the ledger of a study's folder vouches for, compared with the ledger's digests.
 
     Args:
         path: the folder.
         unreadable: takes the refusals of attempts' records, for readers that want to know the others all the
             same; without it the first one is raised, and so is a manifest that is not the plan that was run.
+        gradings: whether to read them; a reader that needs little of each goes through `vouched` itself.
 
     Raises:
         InputRefused: the folder holds no study.
@@ -82,20 +87,26 @@ def read_study(path: Path, *, unreadable: list[HarnessError] | None = None) -> S
     manifest = read_record(folder.manifest, Manifest)
     tasks = read_record(folder.tasks, TaskPackages).packages
     state = read_state(folder.ledger)
-    attempts = vouched_records(folder, state, ATTEMPT, AttemptRecord, unreadable)
-    gradings = vouched_records(folder, state, RESULT, Grading, unreadable)
+    attempts = {
+        name: compact(one) for name, one in vouched(folder, state, ATTEMPT, AttemptRecord, unreadable)
+    }
     loaded = vouched_records(folder, state, LOADED, LoadedInstructions, unreadable)
+    graded = vouched_records(folder, state, RESULT, Grading, unreadable) if gradings else {}
     manifest_sha256 = sha256_of(loads_strict(folder.manifest.read_bytes()))
-    records = StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, gradings, loaded)
+    records = StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, graded, loaded)
     if unreadable is None:
         refuse_other_plan(records)
     return records
 
 
-def refuse_other_plan(records: Records) -> None:
+def refuse_other_plan(records: Records, gradings: Mapping[str, GradingRecord] | None = None) -> None:
     """Refuse a folder whose manifest is not the plan that its ledger was opened with, or its records carry.
 
     Who writes reports needs it; an audit tells each difference as a finding in place of it.
+
+    Args:
+        records: of the folder.
+        gradings: in place of the records' own.
 
     Raises:
         SubstitutionRefused: the manifest was edited, or a record is another run's.
@@ -104,7 +115,7 @@ def refuse_other_plan(records: Records) -> None:
     carried = [
         ("ledger.jsonl", None if opened is None else opened.manifest_sha256),
         *((f"{name}/{ATTEMPT}", one.manifest_sha256) for name, one in records.attempts.items()),
-        *((f"{name}/{RESULT}", one.manifest_sha256) for name, one in records.gradings.items()),
+        *((f"{name}/{RESULT}", one.manifest_sha256) for name, one in (gradings or records.gradings).items()),
     ]
     for place, digest in carried if records.state.attempts or opened is not None else []:
         if digest != records.manifest_sha256:
@@ -151,23 +162,46 @@ def vouched_records(
     Raises:
         InputRefused, SubstitutionRefused: a record is damaged, missing, or not the one of the ledger.
     """
-    records = {}
+    return dict(vouched(folder, state, name, kind, unreadable))
+
+
+def vouched(
+    folder: StudyFolder,
+    state: StudyState,
+    name: str,
+    kind: type[Model],
+    unreadable: list[HarnessError] | None = None,
+) -> Iterator[tuple[str, Model]]:
+    """The same one by one, for readers that keep less than the whole records.
+
+    Raises:
+        InputRefused, SubstitutionRefused: as `vouched_records`.
+    """
     for attempt in state.attempts.values():
         digest = attempt.artifacts.get(name)
         if digest is None:
             continue
         try:
             path = folder.attempt(attempt.attempt_id).path / name
-            records[attempt.attempt_id] = _vouched(path, kind, digest)
+            yield attempt.attempt_id, _vouched(path, kind, digest)
         except InputRefused as error:
             if unreadable is None:
                 raise
             unreadable.append(error)
-    return records
 
 
 def _vouched(path: Path, kind: type[Model], expected: str) -> Model:
-    """A record whose file is the one that the ledger names."""
+    """A record whose file is the one that the ledger names.
+
+    The harness wrote these bytes, which the ledger's digest proves, so they are read once and not searched
+    for what a person's file may hold. Whatever is wrong is told by the slower way.
+    """
+    try:
+        data = read_bounded(path, cap_bytes=MANIFEST_CAP_BYTES)
+        if sha256_of_bytes(data) == expected:
+            return kind.model_validate_json(data)
+    except (CannotRead, ValueError):
+        pass
     return read_record(vouched_file(path, expected), kind)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from esac_ag.artifacts import write_atomic
-from esac_ag.attempt import GRADED_OUTCOMES
-from esac_ag.conduct.collect import StudyRecords, read_study
+from esac_ag.artifacts import StudyFolder, write_atomic
+from esac_ag.attempt import GRADED_OUTCOMES, Grading
+from esac_ag.conduct.collect import RESULT, StudyRecords, read_study, refuse_other_plan, vouched
 from esac_ag.conduct.opening import design_of
 from esac_ag.report.build import build_view
+from esac_ag.report.compact import many_records
+from esac_ag.report.gradings import GradingFacts
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
+from esac_ag.report.sensitivity_render import SENSITIVITY_CSV, render_sensitivity_csv
 from esac_ag.report.view import ReportView
 from esac_ag.schedule import make_schedule
 
@@ -24,9 +27,9 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
         InputRefused: the folder holds no study, or a file of it is damaged.
         LedgerCorrupt: the ledger does not verify.
     """
-    study = read_study(path)
-    view = build_view(inputs_of(study))
-    folder = study.folder.report
+    with many_records():
+        view = build_view(report_inputs(path))
+    folder = StudyFolder(path).report
     for name, data in report_files(view).items():
         write_atomic(folder / name, data)
     return view, folder
@@ -35,11 +38,28 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
 def report_files(view: ReportView) -> dict[str, bytes]:
     """Every file of a study's report by its name."""
     files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
-    return files | {name: text.encode() for name, text in render_csv(view).items()}
+    files |= {name: text.encode() for name, text in render_csv(view).items()}
+    return files | {SENSITIVITY_CSV: render_sensitivity_csv(view).encode()}
 
 
-def inputs_of(study: StudyRecords) -> ReportInputs:
-    """What the pure report is computed from."""
+def report_inputs(path: Path) -> ReportInputs:
+    """What the pure report of a folder is computed from; of gradings only the facts are ever held.
+
+    Raises:
+        InputRefused: the folder holds no study, or a file of it is damaged.
+        LedgerCorrupt: the ledger does not verify.
+    """
+    study = read_study(path, gradings=False)
+    graded = vouched(study.folder, study.state, RESULT, Grading)
+    facts = {name: GradingFacts.of(one) for name, one in graded}
+    refuse_other_plan(study, facts)
+    return inputs_of(study, facts)
+
+
+def inputs_of(study: StudyRecords, gradings: Mapping[str, GradingFacts] | None = None) -> ReportInputs:
+    """What the pure report is computed from; facts of the study's own gradings where none are given."""
+    if gradings is None:
+        gradings = {name: GradingFacts.of(one) for name, one in study.gradings.items()}
     planned = make_schedule(*design_of(study.manifest))
     launches = study.state.attempts.values()
     counting = {cell: state.attempt_id for cell in planned if (state := study.state.counting(cell))}
@@ -55,7 +75,7 @@ def inputs_of(study: StudyRecords) -> ReportInputs:
         manifest_sha256=study.manifest_sha256,
         planned=planned,
         attempts=tuple(study.attempts.values()),
-        gradings=study.gradings,
+        gradings=gradings,
         loaded=study.loaded,
         counting=counting,
         tasks=study.tasks,

@@ -6,9 +6,10 @@ moved aside and recorded, never counted and never lost.
 
 from __future__ import annotations
 
+import io
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,10 +37,19 @@ def read_lines(path: Path) -> tuple[tuple[Line, ...], bytes]:
 def _verified(path: Path) -> tuple[tuple[Line, ...], str, bytes]:
     """Lines, digest of the last one, and torn bytes."""
     data = path.read_bytes() if path.exists() else b""
-    whole, _, torn = data.rpartition(b"\n")
-    lines: list[Line] = []
+    lines, head = [], FIRST
+    for line, head in _walk(path, io.BytesIO(data)):  # noqa: B007  (the last one's digest)
+        lines.append(line)
+    return tuple(lines), head, data.rpartition(b"\n")[2]
+
+
+def _walk(path: Path, file: Iterable[bytes]) -> Iterator[tuple[Line, str]]:
+    """Each verified line with its own digest, one at a time: a large ledger is never held whole."""
     previous = FIRST
-    for number, raw in enumerate(whole.split(b"\n") if whole else [], start=1):
+    for number, ended in enumerate(file, start=1):
+        if not ended.endswith(b"\n"):
+            return
+        raw = ended[:-1]
         line = _parse(path, number, raw)
         if line.seq != number - 1 or line.previous != previous:
             raise LedgerCorrupt(
@@ -49,9 +59,8 @@ def _verified(path: Path) -> tuple[tuple[Line, ...], str, bytes]:
                 found=f"seq {line.seq}, previous {line.previous}",
                 remedy="restore the study's folder from a copy; the ledger is never repaired by hand",
             )
-        lines.append(line)
         previous = sha256_of_bytes(raw)
-    return tuple(lines), previous, torn
+        yield line, previous
 
 
 def _parse(path: Path, number: int, raw: bytes) -> Line:
@@ -86,13 +95,21 @@ def read_headed_state(path: Path) -> tuple[StudyState, str]:
     Raises:
         LedgerCorrupt: as `read_state`.
     """
-    lines, head, _ = _verified(path)
-    return _replay(path, lines), head
+    head = FIRST
+
+    def bodies() -> Iterator[Body]:
+        nonlocal head
+        if path.exists():
+            with path.open("rb") as file:
+                for line, head in _walk(path, file):  # noqa: B007  (the last one's digest)
+                    yield line.body
+
+    return _replay(path, bodies()), head
 
 
-def _replay(path: Path, lines: tuple[Line, ...]) -> StudyState:
+def _replay(path: Path, bodies: Iterable[Body]) -> StudyState:
     try:
-        return StudyState.of(line.body for line in lines)
+        return StudyState.of(bodies)
     except ValueError as error:
         raise LedgerCorrupt(
             "the ledger contradicts itself",
@@ -110,7 +127,7 @@ class Ledger:
         self._mutex = threading.RLock()
         self._seq = len(lines)
         self._previous = previous
-        self.state = _replay(path, lines)
+        self.state = _replay(path, (line.body for line in lines))
         self._file = path.open("ab")
 
     def append(self, body: Body) -> None:
@@ -156,7 +173,7 @@ def open_ledger(path: Path) -> Iterator[Ledger]:
     """
     with alone(path.with_suffix(".lock"), what=str(path.parent)):
         lines, torn = read_lines(path)
-        _replay(path, lines)
+        _replay(path, (line.body for line in lines))
         recovered = _set_aside(path, torn, len(lines)) if torn else None
         raws = path.read_bytes().split(b"\n") if path.exists() else [b""]
         ledger = Ledger(path, lines, sha256_of_bytes(raws[-2]) if len(raws) > 1 else FIRST)

@@ -44,7 +44,7 @@ class DraftTask(Record):
 class DraftInterval(Record):
     """The interval without its seed, which freezing draws where it is left out."""
 
-    method: IntervalMethod = IntervalMethod.STUDENTISED
+    method: IntervalMethod = IntervalMethod.STUDENTISED_SMOOTHED
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
     replicates: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000
     seed: str | None = None

@@ -294,12 +294,17 @@ class IntervalMethod(StrEnum):
     BCA = "paired-bootstrap-bca"
     STUDENTISED = "paired-bootstrap-studentised"
     PERCENTILE = "paired-bootstrap-percentile"
+    STUDENTISED_SMOOTHED = "paired-bootstrap-studentised-smoothed"
+    """Studentised, of smoothed resamples, never narrower than Student's t."""
+    BAYESIAN = "bayesian-bootstrap"
+    SIGN_FLIP = "sign-flip-inversion"
+    """All means that the sign-flip test does not reject."""
 
 
 class Interval(Record):
     """The interval of the mean paired difference."""
 
-    method: IntervalMethod = IntervalMethod.STUDENTISED
+    method: IntervalMethod = IntervalMethod.STUDENTISED_SMOOTHED
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
     replicates: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000
     seed: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from esac_ag.attempt import AttemptRecord, Cell, Costs
 from esac_ag.manifest.package import Dimension
 from esac_ag.manifest.plan import AgentKind, AgentPlan
@@ -14,6 +16,7 @@ from esac_ag.report.inputs import ReportInputs, SpoiledAttempt, refuse_contradic
 from esac_ag.report.manipulation import RunProof, manipulation_check
 from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.report.runs import Facts
+from esac_ag.report.sensitivity import study_sensitivity
 from esac_ag.report.view import (
     AttemptRow,
     Header,
@@ -24,6 +27,8 @@ from esac_ag.report.view import (
     RunState,
 )
 from esac_ag.report.words import answer, notices
+
+_ROW_FIELDS: Final = set(AttemptRow.model_fields)
 
 
 def build_view(inputs: ReportInputs) -> ReportView:
@@ -59,6 +64,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
         incidents=_incidents(facts),
         attempts=_attempt_rows(facts),
         limits_of_claim=limits_of_claim(inputs.manifest, inputs.tasks),
+        sensitivity=study_sensitivity(facts, comparisons),
     )
 
 
@@ -172,7 +178,9 @@ def _attempt_row(facts: Facts, attempt: AttemptRecord) -> AttemptRow:
     run = facts.by_cell[attempt.cell] if counts else None
     grading = run.grading if run else None
     graded = run is not None and run.state is RunState.GRADED
-    return AttemptRow(
+    # Taken from validated records: validating a hundred thousand rows again takes longer than all statistics.
+    return AttemptRow.model_construct(
+        _ROW_FIELDS,
         attempt_id=attempt.attempt_id,
         agent_kind=attempt.agent_kind,
         agent_label=visible(attempt.agent_label),

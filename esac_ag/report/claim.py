@@ -65,6 +65,6 @@ def _intervals(manifest: Manifest) -> str:
     return (
         f"Intervals: {METHOD_NAMES[interval.method]}, {percent(interval.confidence)} nominal, "
         f"{interval.replicates:,} replicates, seed {interval.seed}. They treat the tasks as a sample of "
-        "tasks of their kind, which a handful of chosen tasks is only roughly. Families, contrasts and "
-        "secondary arms are not adjusted for being many."
+        "tasks of their kind, which a handful of chosen tasks is only roughly. The intervals of families, "
+        "contrasts and secondary arms are not adjusted for being many; their sign-flip shares are (Holm)."
     )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
-from esac_ag.attempt import Costs
+from esac_ag.attempt import Costs, Usage
 from esac_ag.report.numbers import UNAVAILABLE, amount
 from esac_ag.report.runs import Facts
 from esac_ag.report.view import ArmCosts, CostMean, CostMeasure, ReportView, RunState
 from esac_ag.statistics.aggregate import mean
 from esac_ag.statistics.estimates import Estimate, NotEstimable
 
+_OF_USAGE: Final = frozenset(Usage.model_fields)
+
 
 def value_of(costs: Costs, measure: CostMeasure) -> float | None:
     """One figure of one run; none when it is unknown."""
-    holder = costs.usage if measure.value in type(costs.usage).model_fields else costs
+    holder = costs.usage if measure.value in _OF_USAGE else costs
     value: float | None = getattr(holder, measure.value)
     return value
 

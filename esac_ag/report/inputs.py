@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from esac_ag.attempt import GRADED_OUTCOMES, AttemptRecord, Cell, Grading, Outcome
+from esac_ag.attempt import GRADED_OUTCOMES, AttemptRecord, Cell, Outcome
 from esac_ag.attempt.loaded import LoadedInstructions
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.package import TaskPackage
 from esac_ag.manifest.plan import Manifest
 from esac_ag.record import Record, Sha256
+from esac_ag.report.gradings import GradingFacts
 
 
 class SpoiledAttempt(Record):
@@ -43,7 +44,7 @@ class ReportInputs:
     """As sealed: over the canonical form of the file, not of the record."""
     planned: tuple[Cell, ...]
     attempts: tuple[AttemptRecord, ...]
-    gradings: Mapping[str, Grading]
+    gradings: Mapping[str, GradingFacts]
     """By attempt id."""
     counting: Mapping[Cell, str]
     """The attempt that counts for a cell; cells without one are missing."""
@@ -126,7 +127,7 @@ def _check_counting(cell: Cell, attempt_id: str, by_id: Mapping[str, AttemptReco
         _refuse(where, "an attempt whose outcome is graded", f"{attempt_id}: {attempt.outcome}")
 
 
-def _check_grading(attempt_id: str, grading: Grading, by_id: Mapping[str, AttemptRecord]) -> None:
+def _check_grading(attempt_id: str, grading: GradingFacts, by_id: Mapping[str, AttemptRecord]) -> None:
     where = f"attempts/{attempt_id}/grading/result.json"
     if grading.attempt_id != attempt_id:
         _refuse(where, attempt_id, grading.attempt_id)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from itertools import chain
 from typing import Final
+
+from pydantic import JsonValue
 
 from esac_ag.canonical import canonical_json
 from esac_ag.manifest.package import Dimension
+from esac_ag.record import Record
 from esac_ag.report.costs import value_of
 from esac_ag.report.escaping import csv_text
 from esac_ag.report.numbers import NOT_ESTIMABLE, UNAVAILABLE
@@ -35,8 +39,21 @@ Field = str | int | float | None
 
 
 def render_json(view: ReportView) -> bytes:
-    """The view in RFC 8785 form: UTF-8, sorted keys, no white space."""
-    return canonical_json(view)
+    """The view in RFC 8785 form: UTF-8, sorted keys, no white space.
+
+    Written part by part, so that a hundred thousand attempts are never there as plain values all at once.
+    """
+    parts = (
+        canonical_json(name) + b":" + _json_of(getattr(view, name))
+        for name in sorted(ReportView.model_fields)
+    )
+    return b"{" + b",".join(parts) + b"}"
+
+
+def _json_of(value: Record | tuple[Record, ...] | JsonValue) -> bytes:
+    if isinstance(value, tuple):
+        return b"[" + b",".join(canonical_json(item) for item in value) + b"]"
+    return canonical_json(value)
 
 
 def render_csv(view: ReportView) -> dict[str, str]:
@@ -46,16 +63,16 @@ def render_csv(view: ReportView) -> dict[str, str]:
     cannot be computed `not estimable`. Text that a spreadsheet would take for a formula starts with `'`.
     """
     groups = {item.task: (item.family, item.contrast) for item in view.task_arms}
-    rows = [_attempt(view, row, *groups[row.task]) for row in view.attempts]
-    rows += [
+    attempts = (_attempt(view, row, *groups[row.task]) for row in view.attempts)
+    pairs = (
         _pair(view, comparison, pair, *groups[pair.task])
         for comparison in view.comparisons
         for pair in comparison.pairs
-    ]
+    )
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in rows)
+    writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in chain(attempts, pairs))
     return {CSV_NAME: buffer.getvalue()}
 
 

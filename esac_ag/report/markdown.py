@@ -15,6 +15,7 @@ from esac_ag.report.markdown_results import (
 from esac_ag.report.markdown_table import code, table
 from esac_ag.report.markdown_treatment import cost_section, critical_section, incident_section
 from esac_ag.report.numbers import METHOD_NAMES, percent
+from esac_ag.report.sensitivity_render import sensitivity_section
 from esac_ag.report.view import Header, ReportView
 
 
@@ -34,6 +35,7 @@ def render_markdown(view: ReportView) -> str:
         *_counts(view),
         *manipulation_section(view.manipulation, tuple(item.arm for item in view.counts)),
         *comparison_sections(view),
+        *sensitivity_section(view),
         *run_section(view),
         *dimension_section(view),
         *critical_section(view),

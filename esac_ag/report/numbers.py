@@ -16,6 +16,9 @@ METHOD_NAMES = {
     IntervalMethod.BCA: "paired bootstrap over tasks, BCa",
     IntervalMethod.STUDENTISED: "paired bootstrap over tasks, studentised",
     IntervalMethod.PERCENTILE: "paired bootstrap over tasks, percentile",
+    IntervalMethod.STUDENTISED_SMOOTHED: "paired bootstrap over tasks, studentised and smoothed",
+    IntervalMethod.BAYESIAN: "Bayesian bootstrap over tasks",
+    IntervalMethod.SIGN_FLIP: "inversion of the sign-flip test over tasks",
 }
 
 COST_NAMES = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from esac_ag.attempt import AttemptRecord, Cell, CheckVerdict, Grading, GradingStatus
+from esac_ag.attempt import AttemptRecord, Cell, GradingStatus
 from esac_ag.manifest.package import Dimension
 from esac_ag.manifest.plan import AgentKind
+from esac_ag.report.gradings import GradingFacts
 from esac_ag.report.inputs import ReportInputs
 from esac_ag.report.view import RunState
 from esac_ag.statistics.estimates import rounded
@@ -22,7 +22,7 @@ class RunFacts:
     cell: Cell
     state: RunState
     attempt: AttemptRecord | None
-    grading: Grading | None
+    grading: GradingFacts | None
     score: float | None
     """Check score 0 to 100; none unless the state is graded."""
     dimension_scores: dict[Dimension, float]
@@ -99,21 +99,10 @@ class Facts:
         state = _state(grading)
         if state is not RunState.GRADED or grading is None or grading.score is None:
             return RunFacts(cell, state, attempt, grading, None, {})
-        return RunFacts(cell, state, attempt, grading, rounded(grading.score), dimension_scores(grading))
+        return RunFacts(cell, state, attempt, grading, rounded(grading.score), dict(grading.dimension_scores))
 
 
-def dimension_scores(grading: Grading) -> dict[Dimension, float]:
-    """Weighted share of passed checks by dimension, 0 to 100; dimensions without checks are left out."""
-    result = {}
-    for dimension in Dimension:
-        checks = [check for check in grading.checks if check.dimension is dimension]
-        if checks:
-            passed = math.fsum(check.weight for check in checks if check.verdict is CheckVerdict.PASS)
-            result[dimension] = rounded(100.0 * passed / math.fsum(check.weight for check in checks))
-    return result
-
-
-def _state(grading: Grading | None) -> RunState:
+def _state(grading: GradingFacts | None) -> RunState:
     if grading is None:
         return RunState.UNGRADED
     if grading.status is GradingStatus.INVALID or grading.score is None:

@@ -10,6 +10,7 @@ from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.manifest.plan import AgentKind, Image, IntervalMethod, Model, Phase
 from esac_ag.record import Record, Sha256
 from esac_ag.report.manipulation_view import ManipulationCheck
+from esac_ag.report.sensitivity_view import StudySensitivity
 from esac_ag.statistics.aggregate import RunSummary
 from esac_ag.statistics.estimates import MaybeEstimate
 from esac_ag.statistics.pairs import PairedComparison, TaskPair
@@ -294,3 +295,5 @@ class ReportView(Record):
     incidents: Incidents
     attempts: tuple[AttemptRow, ...]
     limits_of_claim: tuple[str, ...]
+    sensitivity: StudySensitivity | None = None
+    """Null in reports of before there was one."""

@@ -153,8 +153,9 @@ def sign_flip_words(result: PairedComparison) -> str:
         case NotEstimable(reason=reason):
             return f"The sign-flip reference is not estimable: {reason}."
         case SignFlipReference() as reference:
+            which = f"all {reference.flips:,}" if reference.enumerated else f"{reference.flips:,} drawn"
             return (
-                f"Sign-flip reference: of all {reference.flips:,} ways to turn the signs of the "
+                f"Sign-flip reference: of {which} ways to turn the signs of the "
                 f"{reference.differences} differences, a share of {reference.two_sided_share:.4g} gives a "
                 f"mean at least as far from zero; differences of these sizes could not give less than "
                 f"{reference.smallest_share:.4g}. It stands beside the interval and is no verdict."

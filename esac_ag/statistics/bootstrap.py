@@ -1,12 +1,9 @@
-"""Intervals of a mean paired difference by the bootstrap over tasks.
+"""Intervals of a mean paired difference, most of them by the bootstrap over tasks.
 
 Sources: Efron & Tibshirani, An Introduction to the Bootstrap, 1993 (percentile: chapter 13, bootstrap-t:
 12.5, BCa: 14.3); DiCiccio & Efron, "Bootstrap confidence intervals", Statistical Science 11, 1996;
 Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69, 2015, on what
-each is worth at small n.
-
-Resampling draws from PCG64's raw 64-bit output, whose stream numpy promises to keep; the mapping to
-indices is ours, so that numpy's own distributions may change without a report changing.
+each is worth at small n. The draws are those of `resampling`.
 """
 
 from __future__ import annotations
@@ -14,35 +11,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from esac_ag.clock import Seeds
 from esac_ag.manifest.plan import Interval, IntervalMethod
+from esac_ag.statistics.bayesian import bayesian_means
 from esac_ag.statistics.estimates import SAME, IntervalEstimate, NotEstimable, rounded
+from esac_ag.statistics.resampling import Floats, Resamples, quantile, resample
+from esac_ag.statistics.sign_flip import sign_flip_ends
 
 FEWEST_TASKS = 3
 """An interval needs at least as many differences: two have no shape to resample."""
-
-_CHUNK_DRAWS = 1 << 20
-_Floats: TypeAlias = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Resamples:
-    """Means and standard errors of all resamples, shape (replicates,) each."""
-
-    means: _Floats
-    standard_errors: _Floats
 
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
     low: float
     high: float
+    degenerate: int = 0
+    """Resamples without variance."""
 
 
 def bootstrap_interval(
@@ -66,8 +56,7 @@ def bootstrap_interval(
         return refusal
     # Sorted, because the mean does not depend on order and neither should the draws.
     values = np.sort(np.asarray(differences, dtype=np.float64))
-    resamples = _resample(values, plan.replicates, Seeds(plan.seed).number("interval", *stream))
-    ends = _ends(plan.method, values, resamples, (1 - plan.confidence) / 2)
+    ends = _ends(values, plan, Seeds(plan.seed).number("interval", *stream))
     if isinstance(ends, NotEstimable):
         return ends
     low, high = (min(max(end, possible[0]), possible[1]) for end in (ends.low, ends.high))
@@ -79,7 +68,7 @@ def bootstrap_interval(
         replicates=plan.replicates,
         seed=plan.seed,
         stream=stream,
-        degenerate_replicates=int(np.count_nonzero(resamples.standard_errors <= SAME)),
+        degenerate_replicates=ends.degenerate,
         cut=(low, high) != (ends.low, ends.high),
     )
 
@@ -100,43 +89,34 @@ def _refusal(differences: Sequence[float]) -> NotEstimable | None:
     return None
 
 
-def _resample(values: _Floats, replicates: int, seed: int) -> _Resamples:
-    """Draw `replicates` samples of `len(values)` with replacement, in chunks of bounded memory."""
-    generator = np.random.PCG64(seed)
-    rows = max(1, _CHUNK_DRAWS // len(values))
-    means, errors = np.empty(replicates), np.empty(replicates)
-    for start in range(0, replicates, rows):
-        stop = min(start + rows, replicates)
-        raw = generator.random_raw((stop - start) * len(values)).reshape(stop - start, len(values))
-        # The upper 32 bits scaled to 0..n-1 (Lemire 2019, without rejection: bias below n / 2 ** 32).
-        indices = ((raw >> np.uint64(32)) * np.uint64(len(values))) >> np.uint64(32)
-        drawn = values[indices.astype(np.intp)]
-        means[start:stop] = drawn.mean(axis=1)
-        errors[start:stop] = drawn.std(axis=1, ddof=1) / math.sqrt(len(values))
-    return _Resamples(means, errors)
-
-
-def _ends(
-    method: IntervalMethod, values: _Floats, resamples: _Resamples, tail: float
-) -> _Ends | NotEstimable:
-    match method:
+def _ends(values: Floats, plan: Interval, seed: int) -> _Ends | NotEstimable:
+    tail = (1 - plan.confidence) / 2
+    match plan.method:
         case IntervalMethod.PERCENTILE:
-            return _percentile(resamples, tail)
+            return _percentile(resample(values, plan.replicates, seed), tail)
         case IntervalMethod.BCA:
-            return _bca(values, resamples, tail)
+            return _bca(values, resample(values, plan.replicates, seed), tail)
         case IntervalMethod.STUDENTISED:
-            return _studentised(values, resamples, tail)
+            return _studentised(values, resample(values, plan.replicates, seed), tail)
+        case IntervalMethod.STUDENTISED_SMOOTHED:
+            return _smoothed(values, plan.replicates, seed, tail)
+        case IntervalMethod.BAYESIAN:
+            ordered = np.sort(bayesian_means(values, plan.replicates, seed))
+            return _Ends(quantile(ordered, tail), quantile(ordered, 1 - tail))
+        case IntervalMethod.SIGN_FLIP:
+            found = sign_flip_ends(values, tail, plan.replicates, seed)
+            return found if isinstance(found, NotEstimable) else _Ends(*found)
         case _:
-            assert_never(method)
+            assert_never(plan.method)
 
 
-def _percentile(resamples: _Resamples, tail: float) -> _Ends:
+def _percentile(resamples: Resamples, tail: float) -> _Ends:
     """Quantiles of the resampled means (Efron & Tibshirani 1993, section 13.3)."""
     ordered = np.sort(resamples.means)
-    return _Ends(_quantile(ordered, tail), _quantile(ordered, 1 - tail))
+    return _Ends(quantile(ordered, tail), quantile(ordered, 1 - tail), _degenerate(resamples))
 
 
-def _bca(values: _Floats, resamples: _Resamples, tail: float) -> _Ends | NotEstimable:
+def _bca(values: Floats, resamples: Resamples, tail: float) -> _Ends | NotEstimable:
     """Bias-corrected and accelerated (Efron & Tibshirani 1993, equations 14.9 to 14.15).
 
     Resampled means equal to the observed one count half, as in `scipy.stats.bootstrap`. The
@@ -158,10 +138,10 @@ def _bca(values: _Floats, resamples: _Resamples, tail: float) -> _Ends | NotEsti
             return NotEstimable(reason="the differences are too skewed for the BCa correction")
         levels.append(float(ndtr(bias + (bias + z) / room)))
     ordered = np.sort(resamples.means)
-    return _Ends(_quantile(ordered, levels[0]), _quantile(ordered, levels[1]))
+    return _Ends(quantile(ordered, levels[0]), quantile(ordered, levels[1]), _degenerate(resamples))
 
 
-def _studentised(values: _Floats, resamples: _Resamples, tail: float) -> _Ends | NotEstimable:
+def _studentised(values: Floats, resamples: Resamples, tail: float) -> _Ends | NotEstimable:
     """Bootstrap-t (Efron & Tibshirani 1993, equations 12.20 to 12.22).
 
     A resample without variance has no standard error: its t is infinite, on the side of its mean. It is
@@ -179,20 +159,32 @@ def _studentised(values: _Floats, resamples: _Resamples, tail: float) -> _Ends |
         off / np.where(degenerate, 1.0, resamples.standard_errors),
     )
     t.sort()
-    low_t, high_t = _quantile(t, tail), _quantile(t, 1 - tail)
+    low_t, high_t = quantile(t, tail), quantile(t, 1 - tail)
     if not (math.isfinite(low_t) and math.isfinite(high_t)):
         share = np.count_nonzero(degenerate) / len(degenerate)
         return NotEstimable(
             reason=f"{share:.1%} of the resamples have no variance (few tasks, or many equal differences), "
             "so the studentised interval has no finite end"
         )
-    return _Ends(centre - high_t * error, centre - low_t * error)
+    return _Ends(centre - high_t * error, centre - low_t * error, _degenerate(resamples))
 
 
-def _quantile(ordered: _Floats, level: float) -> float:
-    """Linear between order statistics (Hyndman & Fan 1996, type 7); infinite when a neighbour is."""
-    position = level * (len(ordered) - 1)
-    below, above = ordered[math.floor(position)], ordered[math.ceil(position)]
-    if not (np.isfinite(below) and np.isfinite(above)):
-        return float(below if np.isinf(below) else above)
-    return float(below + (above - below) * (position - math.floor(position)))
+def _smoothed(values: Floats, replicates: int, seed: int, tail: float) -> _Ends | NotEstimable:
+    """Bootstrap-t of smoothed resamples, nowhere nearer to the mean than Student's t.
+
+    A normal deviate of standard deviation s / sqrt(n) is added to every drawn value (Hesterberg,
+    "Unbiasing the bootstrap: bootknife sampling vs. smoothing", 2004): resamples then have the variance s **
+    2 and not s ** 2 * (n - 1) / n, and none of them is without variance, however lumpy the scores. The
+    t-quantiles of few values are too near on the short side of skewed data, so each end is the farther one of
+    this and Student's t. Coverage: benchmarks/coverage.py, docs/statistics.md.
+    """
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    found = _studentised(values, resample(values, replicates, seed, kernel_sd=error), tail)
+    if isinstance(found, NotEstimable):
+        return found
+    centre, half = float(values.mean()), float(stdtrit(len(values) - 1, 1 - tail)) * error
+    return _Ends(min(found.low, centre - half), max(found.high, centre + half), found.degenerate)
+
+
+def _degenerate(resamples: Resamples) -> int:
+    return int(np.count_nonzero(resamples.standard_errors <= SAME))

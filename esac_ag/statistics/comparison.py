@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from esac_ag.clock import Seeds
 from esac_ag.manifest.plan import Interval
 from esac_ag.statistics.aggregate import mean, sample_sd
 from esac_ag.statistics.bootstrap import bootstrap_interval
@@ -38,7 +39,7 @@ def compare(pairs: Sequence[TaskPair], plan: Interval, stream: tuple[str, ...]) 
         mean=mean(known, nothing),
         sd=sample_sd(known) if known else nothing,
         interval=bootstrap_interval(known, plan, stream, (-_RANGE, _RANGE)),
-        sign_flip=sign_flip_reference(known),
+        sign_flip=sign_flip_reference(known, Seeds(plan.seed).number("sign-flip", *stream)),
         bounds=Bounds(
             low=rounded(math.fsum(item.bounds.low for item in pairs) / len(pairs)),
             high=rounded(math.fsum(item.bounds.high for item in pairs) / len(pairs)),

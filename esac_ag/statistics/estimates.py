@@ -56,11 +56,14 @@ class SignFlipReference(Record):
     status: Literal["estimated"] = "estimated"
     differences: int
     flips: int
-    """2 to the power of `differences`, all of them enumerated."""
+    """Sign patterns: 2 to the power of `differences` where they are enumerated."""
+    enumerated: bool
+    """Whether all patterns were taken; else they were drawn under the plan's seed, the observed one
+    included."""
     two_sided_share: float
     """Share of the flips whose mean is at least as far from zero as the observed mean."""
     smallest_share: float
-    """The smallest share that differences of these sizes could have given."""
+    """The smallest share that differences of these sizes, and so many patterns, could have given."""
 
 
 MaybeEstimate = Annotated[Estimate | NotEstimable, Field(discriminator="status")]

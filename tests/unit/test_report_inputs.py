@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,12 +28,12 @@ def first_changed(**update: object) -> Callable[[ReportInputs], ReportInputs]:
     return change
 
 
-def first_grading_changed(**update: object) -> Callable[[ReportInputs], ReportInputs]:
+def first_grading_changed(**update: Any) -> Callable[[ReportInputs], ReportInputs]:  # noqa: ANN401
     """An edit of the first attempt's grading."""
 
     def change(study: ReportInputs) -> ReportInputs:
         key = study.attempts[0].attempt_id
-        return replace(study, gradings={**study.gradings, key: study.gradings[key].model_copy(update=update)})
+        return replace(study, gradings={**study.gradings, key: replace(study.gradings[key], **update)})
 
     return change
 

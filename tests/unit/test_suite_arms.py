@@ -147,7 +147,7 @@ def test_the_text_tells_notices_words_and_both_sides() -> None:
             "Whether careful .* is not clear of zero",
         ),
         (worse(*ALL), worse(*ALL), Effect.UNCLEAR, "each of 23 items scored the same under neutral"),
-        (worse(ALL[0]), a_view(), Effect.UNCLEAR, "the interval is not estimable"),
+        (worse(ALL[0]), a_view(), Effect.UNCLEAR, "is not clear of zero"),
         (
             a_view(results(without=WITHOUT_RUBRIC[12:])),
             worse(*WITHOUT_RUBRIC[:8]),
@@ -176,9 +176,10 @@ def test_few_items_are_no_answer_however_far_apart() -> None:
     assert found.arms[0].answer.endswith("11 items can be paired, and a claim needs at least 12.")
 
 
-def test_the_sign_flips_are_told_only_where_they_were_enumerated() -> None:
-    """23 differences have too many; 3 have 8."""
-    assert "ign-flip" not in render_suite_arms_text(side_by_side({"careful": worse(ALL[0])}))
+def test_the_sign_flips_of_many_items_are_drawn_and_of_few_enumerated() -> None:
+    """23 differences have too many patterns; 3 have 8."""
+    many = render_suite_arms_text(side_by_side({"careful": worse(ALL[0])}))
+    assert "of 20,000 drawn ways" in many
     few = side_by_side({"careful": worse(ALL[0])}, planned=ALL[:3])
     assert "of all 8 ways" in render_suite_arms_text(few)
 

@@ -1,0 +1,56 @@
+"""The same records in less memory, for studies of a hundred thousand attempts."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from sys import intern
+from typing import Final, TypeVar
+
+from esac_ag.record import Record
+
+R = TypeVar("R", bound=Record)
+
+_REPEATED: Final = frozenset(
+    {"task", "arm", "manifest_sha256", "arm_sha256", "agent_label", "reason", "currency"}
+)
+"""Fields whose texts recur from attempt to attempt."""
+
+
+def compact(record: R) -> R:
+    """The record itself, with recurring texts and the sets of its fields' names shared.
+
+    Pydantic keeps for every record a set of the names that were given: most of what an attempt occupies.
+    Frozen records never change theirs, so equal sets may be one. Nothing that a record tells changes.
+    """
+    object.__setattr__(record, "__pydantic_fields_set__", _shared(frozenset(record.model_fields_set)))
+    values = record.__dict__
+    for name, value in values.items():
+        if isinstance(value, Record):
+            compact(value)
+        elif name in _REPEATED and type(value) is str:
+            values[name] = intern(value)
+    return record
+
+
+@contextmanager
+def many_records() -> Iterator[None]:
+    """Holds the collector of reference cycles off while hundreds of thousands of records are made.
+
+    Records are in no cycle, and looking for one among all that are there takes longer than making them.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@cache
+def _shared(names: frozenset[str]) -> set[str]:
+    return set(names)
