@@ -11,6 +11,8 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
+from esac_ag.agents.logs.values import MOST_NAME_CHARS, arguments_of, tokens_at
+from esac_ag.agents.replies import printable
 from esac_ag.attempt import Usage
 from esac_ag.canonical import loads_strict
 from esac_ag.manifest.agent_file import LogEvent, LogFormat, LogReading, LogRule
@@ -69,7 +71,7 @@ def _translated(rule: LogRule, event: JsonValue) -> Entry:
                 text,
                 call_id=_word(event, rule.call_id),
                 tool=_word(event, rule.tool),
-                arguments=given if isinstance(given, dict) else None,
+                arguments=arguments_of(given) if isinstance(given, dict) else None,
             )
         case _:
             assert_never(rule.event)
@@ -87,7 +89,7 @@ def _entry(
     return Entry(
         kind=kind,
         at_s=0.0,
-        text=text[:LONGEST_TEXT],
+        text=printable(text[:LONGEST_TEXT]),
         truncated=len(text) > LONGEST_TEXT,
         call_id=call_id,
         tool=tool,
@@ -106,12 +108,12 @@ def _usage(rule: LogRule, event: JsonValue) -> Usage | None:
 
 
 def _count(value: JsonValue) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return tokens_at({"": value}, "")
 
 
 def _word(event: JsonValue, pointer: str | None) -> str | None:
     value = _at(event, pointer)
-    return value if isinstance(value, str) else None
+    return printable(value[:MOST_NAME_CHARS]) if isinstance(value, str) else None
 
 
 def _text(value: JsonValue) -> str:
