@@ -6,6 +6,7 @@ reading fail: a line that is no JSON, or a value of another type than a rule exp
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import assert_never
 
@@ -29,7 +30,7 @@ def read_log(reading: LogReading, data: bytes) -> Iterator[Entry]:
         reading: how the agent file says that the log is read.
         data: the log as it was captured, which may end anywhere.
     """
-    for raw in data.splitlines():
+    for raw in io.BytesIO(data):
         line = raw.decode("utf-8", "replace").rstrip()
         if line:
             match reading.format:
