@@ -25,7 +25,7 @@ def read_table(data: bytes, where: str) -> Table:
     """
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputRefused(
             "task.toml cannot be read.", where=where, expected="TOML in UTF-8", found=str(error)[:300]
         ) from error
