@@ -30,7 +30,7 @@ PROVIDER_FIELDS = {
 DROPPED_FIELDS = {
     Protocol.CHAT: ("service_tier", "models", "route", "provider"),
     Protocol.RESPONSES: ("service_tier", "models", "route", "provider"),
-    Protocol.MESSAGES: ("service_tier", "speed", "fallbacks", "models", "route", "provider"),
+    Protocol.MESSAGES: ("service_tier", "speed", "inference_geo", "fallbacks", "models", "route", "provider"),
 }
 """Fields that would bill at another price, or let another model answer; always taken out."""
 
