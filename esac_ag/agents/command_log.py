@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import assert_never
 
 from esac_ag.agents.logs import LogFormat, log_reader
@@ -14,6 +16,9 @@ from esac_ag.attempt import LimitKind
 from esac_ag.manifest.agent_file import AgentFile, LogEvent
 from esac_ag.sandbox.contract import CommandResult, Termination
 from esac_ag.transcript import Entry, EntryKind
+
+MOST_ENTRIES = 50_000
+"""Of one log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +46,29 @@ def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, s
         reader = log_reader(
             LogFormat(file.name if file.preset is None else file.preset), started_at_s=start_s
         )
-        entries = tuple(reader.entries(log))
+        events = reader.entries(log)
+        entries = _first(events)
+        for _ in events:  # how the agent ended stands at the end of its log
+            pass
         ending = reader.ending(ended.termination, ended.exit_code)
         return ReadLog(entries, ending, _tool_calls(entries, ended))
-    entries = tuple(read_log(file.launch.log, log))
+    entries = _first(read_log(file.launch.log, log))
     tells_calls = any(rule.event is LogEvent.TOOL_CALL for rule in file.launch.log.rules)
     return ReadLog(
         entries, _ending_by_exit(preset, ended), _tool_calls(entries, ended) if tells_calls else None
     )
 
 
+def _first(entries: Iterator[Entry]) -> tuple[Entry, ...]:
+    """As many entries as are kept: ten megabytes of empty words would become gigabytes of them."""
+    kept = tuple(islice(entries, MOST_ENTRIES))
+    if next(entries, None) is None:
+        return kept
+    return (*kept, Entry(kind=EntryKind.NOTICE, text=f"the log goes on; {MOST_ENTRIES} entries are kept"))
+
+
 def _tool_calls(entries: tuple[Entry, ...], ended: CommandResult) -> int | None:
-    if not entries or ended.truncated:
+    if not entries or ended.truncated or len(entries) > MOST_ENTRIES:
         return None
     return sum(entry.kind is EntryKind.TOOL_CALL for entry in entries)
 

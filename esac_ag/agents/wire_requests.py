@@ -48,26 +48,35 @@ def _body(folder: Path, call: CallRecord) -> dict[str, JsonValue] | None:
 
 
 def texts_of(value: JsonValue, nested: int = 0) -> Iterator[str]:
-    """Every string in a JSON value, in order; after a string that is JSON itself come the strings in it."""
-    match value:
-        case str():
-            yield value
-            if nested < MOST_NESTED and value[:1] in {"{", "["}:
-                try:
-                    inside = json.loads(value)
-                except (ValueError, RecursionError):
-                    return
-                yield from texts_of(inside, nested + 1)
-        case list():
-            for item in value:
-                yield from texts_of(item, nested)
-        case dict():
-            for key, item in value.items():
-                if nested:  # a tool's own answer; the protocols' keys are theirs
-                    yield key
-                yield from texts_of(item, nested)
-        case _:
-            return
+    """Every string in a JSON value, in order; after a string that is JSON itself come the strings in it.
+
+    Without recursion: what a parser takes may be nested deeper than there is room for here.
+    """
+    waiting = [(value, nested)]
+    while waiting:
+        value, nested = waiting.pop()
+        match value:
+            case str():
+                yield value
+                if nested < MOST_NESTED and value[:1] in {"{", "["}:
+                    waiting += _inside(value, nested + 1)
+            case list():
+                waiting += [(item, nested) for item in reversed(value)]
+            case dict():
+                for key, item in reversed(value.items()):
+                    waiting.append((item, nested))
+                    if nested:  # a tool's own answer; the protocols' keys are theirs
+                        waiting.append((key, MOST_NESTED))
+            case _:
+                pass
+
+
+def _inside(text: str, nested: int) -> list[tuple[JsonValue, int]]:
+    """The JSON value that a string is, if it is one."""
+    try:
+        return [(json.loads(text), nested)]
+    except (ValueError, RecursionError):
+        return []
 
 
 def offered_tools(body: dict[str, JsonValue]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from esac_ag.manifest.package import (
     Reference,
     Trust,
 )
+from esac_ag.report.escaping import markdown
 from esac_ag.rooms.harbor import HarborTask, mount_of
 from esac_ag.rooms.harbor_report import Fate, HarborImport, Item
 from esac_ag.rooms.harbor_settings import MAX_CHECK_S
@@ -27,6 +28,7 @@ from esac_ag.rooms.workspace import Workspace
 from esac_ag.tree import FileTree, RegularFile
 
 _REFERENCE = "oracle"
+_LONGEST_QUOTED = 2000
 _PLACING_S = 30.0
 """Of the check, beside test.sh: to put files in their place and to read the reward."""
 
@@ -163,17 +165,24 @@ def _grader_files(made: Made) -> FileTree:
 
 def oracle_text(record: HarborImport) -> str:
     """`oracle.md` of an import: where it comes from, how far to trust it, and what became of everything."""
+    name = _quoted(record.name)
     headings = {Fate.NOT_KEPT: "Not kept", Fate.CHANGED: "Changed", Fate.KEPT: "Kept"}
     lines = [
         f"# {record.id}",
         "",
-        f"Imported from the Harbor task {record.name} (schema {record.schema_version}). What is right is",
+        f"Imported from the Harbor task {name} (schema {record.schema_version}). What is right is",
         "what its `files/tests/test.sh` rewards with 1; the reference is what its solve.sh makes.",
         "",
         f"Trust: {record.trust.value}. Be warned that {SHARED_TRUST}.",
         "",
-        f"Oracle: {record.oracle}.",
+        f"Oracle: {_quoted(record.oracle)}.",
     ]
     for fate, heading in headings.items():
-        lines += ["", f"## {heading}", "", *(f"- {item.what}: {item.why}" for item in record.of(fate))]
+        told = (f"- {_quoted(item.what)}: {_quoted(item.why)}" for item in record.of(fate))
+        lines += ["", f"## {heading}", "", *told]
     return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """What a stranger's task says, as words that steer neither a terminal nor a page."""
+    return markdown(text, _LONGEST_QUOTED)

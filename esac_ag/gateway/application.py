@@ -57,8 +57,11 @@ class Incoming:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    async def read(self) -> bytes:
+    async def read(self, hold: Callable[[int], None]) -> bytes:
         """The whole body.
+
+        Args:
+            hold: is told the size of each piece, and may refuse it.
 
         Raises:
             CallRefused: it is too large, too slow, or its sender left.
@@ -68,6 +71,7 @@ class Incoming:
         try:
             if not declared.isdecimal() or int(declared) <= MOST_REQUEST_BYTES:
                 while (part := await asyncio.wait_for(self.part(), REQUEST_SILENCE_S)) is not None:
+                    hold(len(part))
                     data += part
                     if len(data) > MOST_REQUEST_BYTES:
                         break
@@ -150,6 +154,7 @@ class _Visit:
         self._notes = lane.arrive(request.method, path)
         self._begun = False
         self._started = False
+        self._held_bytes = 0
         self._plain_send = send
 
     async def _send(self, message: MutableMapping[str, object]) -> None:
@@ -166,12 +171,17 @@ class _Visit:
                 try:
                     await self._forward(http)
                 finally:
+                    self._lane.let_go(self._held_bytes)
                     self._record()
         except CallRefused as refused:
             if not self._begun:
                 self._note(refused)
                 self._record()
             await _refuse(self._request, self._send, self._lane.plan.protocol, refused)
+
+    def _hold(self, size_bytes: int) -> None:
+        self._lane.hold(size_bytes)
+        self._held_bytes += size_bytes
 
     def _record(self) -> None:
         self._lane.record(self._notes, begun=self._begun)
@@ -191,7 +201,7 @@ class _Visit:
 
     async def _forward(self, http: httpx.AsyncClient) -> None:
         try:
-            data = await self._request.read()
+            data = await self._request.read(self._hold)
             self._notes.request_bytes, self._notes.request_sha256 = len(data), sha256_of_bytes(data)
             prepared = prepare(data, self._lane.plan)
             self._lane.check_open()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 MOST_EVENT_BYTES = 16 * 1024 * 1024
-"""Longer lines are passed on like any other, but not read."""
+"""Longer lines, and longer data of one event, are passed on like any other, but not read."""
 
 
 class EventReader:
@@ -18,6 +18,7 @@ class EventReader:
         self._line: list[bytes] = []
         self._line_bytes = 0
         self._data: list[bytes] = []
+        self._data_bytes = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Take in a piece; the data of every event that it ends."""
@@ -37,7 +38,10 @@ class EventReader:
 
     def _take(self, line: bytes) -> Iterator[bytes]:
         if line.startswith(b"data:"):
-            self._data.append(line.removeprefix(b"data:").removeprefix(b" "))
-        elif not line and self._data:
-            yield b"\n".join(self._data)
-            self._data = []
+            self._data_bytes += len(line)
+            if self._data_bytes <= MOST_EVENT_BYTES:
+                self._data.append(line.removeprefix(b"data:").removeprefix(b" "))
+        elif not line:
+            if self._data and self._data_bytes <= MOST_EVENT_BYTES:
+                yield b"\n".join(self._data)
+            self._data, self._data_bytes = [], 0

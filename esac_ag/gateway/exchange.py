@@ -31,7 +31,14 @@ MOST_FAILURE_BYTES = 1024 * 1024
 JSON = [("content-type", "application/json")]
 _OWN_FAULTS = frozenset({FailureClass.CONTEXT_FULL, FailureClass.FILTERED, FailureClass.REJECTED})
 _OWN_STATUSES = frozenset(
-    {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.NOT_ACCEPTABLE,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    }
 )
 """Statuses that say that the request was wrong: the agent made it."""
 _PASSING = frozenset({FailureClass.RATE_LIMITED, FailureClass.OVERLOADED, FailureClass.TRANSPORT})
@@ -253,7 +260,8 @@ class Exchange:
             return
         if self._reader is not None:
             facts = self._reader.facts()
-            if self._reader.is_whole:
+            if self._reader.is_whole and facts.usage.output_tokens is not None:
+                # Without it the agent left before the usage came, which follows the last word of a chat.
                 self._conclude(facts)
                 return
             self._notes.usage, self._notes.answered_by = facts.usage, facts.model

@@ -24,10 +24,11 @@ from esac_ag.gateway.calls import (
     Refusal,
     shown,
 )
-from esac_ag.gateway.plans import MOST_CALLS_AT_ONCE, MOST_CALLS_WAITING, LanePlan
+from esac_ag.gateway.plans import MOST_CALLS_AT_ONCE, MOST_CALLS_WAITING, MOST_HELD_BYTES, LanePlan
 from esac_ag.gateway.protocols import Protocol
 
 MOST_RECORDED_REFUSALS = 1000
+MOST_RECORDED_CHANGES = 50
 
 
 @dataclass(slots=True)
@@ -63,7 +64,8 @@ class CallNotes:
 
     def refuse(self, refused: CallRefused) -> None:
         """Note a refusal."""
-        self.outcome, self.refusal, self.detail = CallOutcome.REFUSED, refused.refusal, refused.message
+        self.outcome, self.refusal = CallOutcome.REFUSED, refused.refusal
+        self.detail = shown(refused.message, 1000)
 
     def fail(self, outcome: CallOutcome, failure: Failure) -> None:
         """Note a failure."""
@@ -89,7 +91,7 @@ class CallNotes:
             model=self.model,
             answered_by=self.answered_by,
             decoding=self.decoding,
-            changes=self.changes,
+            changes=_in_short(self.changes),
             usage=self.usage,
             request_sha256=self.request_sha256,
             request_bytes=self.request_bytes,
@@ -98,6 +100,13 @@ class CallNotes:
             request_file=self.request_file,
             reply_file=self.reply_file,
         )
+
+
+def _in_short(changes: tuple[str, ...]) -> tuple[str, ...]:
+    """Changes as a record can hold them: an agent words the types of its tools, and may send a million."""
+    more = len(changes) - MOST_RECORDED_CHANGES
+    told = tuple(shown(change) for change in changes[:MOST_RECORDED_CHANGES])
+    return told if more <= 0 else (*told, f"{more} more changes")
 
 
 class LaneState:
@@ -114,6 +123,7 @@ class LaneState:
         # A budget of tokens or cost is known only after each reply: one call at a time.
         self._most_at_once = 1 if plan.is_metered else MOST_CALLS_AT_ONCE
         self._at_once = 0
+        self._held_bytes = 0
         self._waiting = 0
         self._changed = asyncio.Event()
         self._arrived = 0
@@ -155,6 +165,20 @@ class LaneState:
     def _may_go(self) -> bool:
         """Whether a waiting call can be let through or refused now."""
         return self.closed or (self._at_once < self._most_at_once and not self.budget.is_undecided)
+
+    def hold(self, size_bytes: int) -> None:
+        """Take room for a piece of a request; to be given back by `let_go`.
+
+        Raises:
+            CallRefused: the requests under way are too large together.
+        """
+        if self._held_bytes + size_bytes > MOST_HELD_BYTES:
+            raise CallRefused(Refusal.CROWDED, "the requests under way are too large together")
+        self._held_bytes += size_bytes
+
+    def let_go(self, size_bytes: int) -> None:
+        """Give room back."""
+        self._held_bytes -= size_bytes
 
     def check_open(self) -> None:
         """Refuse when the lane was closed.

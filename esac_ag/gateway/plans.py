@@ -16,6 +16,8 @@ MOST_WAIT_S = 120.0
 """Agents' own clients wait some minutes for a reply to begin."""
 MOST_CALLS_AT_ONCE = 64
 MOST_CALLS_WAITING = 64
+MOST_HELD_BYTES = 96 * 1024 * 1024
+"""Of the requests of one lane that are under way."""
 
 
 class ProviderTools(StrEnum):

@@ -59,6 +59,9 @@ KEY_HEADERS = {
 """What each protocol's own provider expects."""
 
 _ASKED_HEADERS = ("accept", "anthropic-version", "anthropic-beta", "openai-beta", "user-agent")
+_ACCEPTED = frozenset({"*/*", "application/json", "text/event-stream"})
+LONGEST_HEADER = 2000
+"""Characters of one of the agent's headers that reaches the provider."""
 _PROVIDER_SIDE_BETAS = ("mcp-client", "code-execution", "files-api", "web-fetch", "web-search", "skills")
 """Anthropic's opt-ins to what runs or lies at the provider."""
 _GIVEN_HEADERS = frozenset(
@@ -94,7 +97,9 @@ def headers_to_provider(
         header: how the key is sent.
         key: the key; empty for an endpoint that needs none.
     """
-    kept = {name: asked[name] for name in _ASKED_HEADERS if name in asked}
+    kept = {
+        name: value for name in _ASKED_HEADERS if (value := asked.get(name, "")) and _may_be_sent(name, value)
+    }
     if "anthropic-beta" in kept:
         wanted = [beta.strip() for beta in kept["anthropic-beta"].split(",")]
         kept["anthropic-beta"] = ",".join(
@@ -106,6 +111,12 @@ def headers_to_provider(
     if key:
         kept[header.value] = f"Bearer {key}" if header is KeyHeader.BEARER else key
     return [(name, value) for name, value in kept.items() if value]
+
+
+def _may_be_sent(name: str, value: str) -> bool:
+    """Whether no server is led to an answer that looks like its own failure; others are left out."""
+    plain = value.isascii() and value.isprintable() and len(value) <= LONGEST_HEADER
+    return plain and (name != "accept" or _ACCEPTED.issuperset(part.strip() for part in value.split(",")))
 
 
 def headers_to_agent(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

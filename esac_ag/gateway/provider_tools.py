@@ -5,7 +5,7 @@ A tool whose type is not known to run at the agent counts as the provider's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import assert_never
 
 from esac_ag.gateway.protocols import Protocol
@@ -30,7 +30,7 @@ PROVIDER_FIELDS = {
 DROPPED_FIELDS = {
     Protocol.CHAT: ("service_tier", "models", "route", "provider"),
     Protocol.RESPONSES: ("service_tier", "models", "route", "provider"),
-    Protocol.MESSAGES: ("service_tier", "speed", "fallbacks", "models", "route", "provider"),
+    Protocol.MESSAGES: ("service_tier", "speed", "inference_geo", "fallbacks", "models", "route", "provider"),
 }
 """Fields that would bill at another price, or let another model answer; always taken out."""
 
@@ -49,7 +49,7 @@ def runs_at_the_provider(tool: object, protocol: Protocol) -> bool:
     kind = tool.get("type")
     match protocol:
         case Protocol.CHAT:
-            return kind not in _CHAT_TOOLS
+            return not _is_one_of(kind, _CHAT_TOOLS)
         case Protocol.RESPONSES:
             return not _of_responses_agents(tool, kind)
         case Protocol.MESSAGES:
@@ -66,9 +66,14 @@ def _of_responses_agents(tool: Body, kind: object) -> bool:
     if kind == "namespace":
         inner = tool.get("tools")
         return isinstance(inner, list) and all(
-            isinstance(member, dict) and member.get("type") in {"function", "custom"} for member in inner
+            isinstance(member, dict) and _is_one_of(member.get("type"), _CHAT_TOOLS) for member in inner
         )
-    return kind in _RESPONSES_TOOLS
+    return _is_one_of(kind, _RESPONSES_TOOLS)
+
+
+def _is_one_of(kind: object, known: Collection[str]) -> bool:
+    """Whether a value is one of these words; an agent may send a list in the place of a word."""
+    return isinstance(kind, str) and kind in known
 
 
 def name_of(tool: object) -> str:
@@ -93,7 +98,7 @@ def outside_reference(content: object) -> str | None:
             if isinstance(part.get(name), str):
                 return name
         source = part.get("source")
-        if isinstance(source, dict) and source.get("type") in {"url", "file"}:
+        if isinstance(source, dict) and _is_one_of(source.get("type"), ("url", "file")):
             return f"source of type {source['type']}"
         for name in ("image_url", "video_url", "audio_url"):
             medium = part.get(name)
@@ -104,7 +109,7 @@ def outside_reference(content: object) -> str | None:
         if isinstance(data, str) and "://" in data[:_LONGEST_SCHEME]:
             # Some providers take an address in the place of the file's own bytes.
             return "file_data with an address"
-        if part.get("type") in {"container_upload", "item_reference"}:
+        if _is_one_of(part.get("type"), ("container_upload", "item_reference")):
             return str(part["type"])
     return None
 

@@ -6,6 +6,7 @@ Pure: bytes in, bytes out. What needs no change is sent byte for byte as it came
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -46,6 +47,8 @@ CAP_FIELDS = {
 """Fields that cap a reply; the last one is used when the agent sent none."""
 CONVERSATIONS = ("messages", "input", "system", "instructions")
 LONGEST_SHOWN = 100
+MOST_PARTS = 2_000_000
+"""Brackets and commas, those in texts too: of small values a body takes 25 times its size when it is read."""
 MOST_EXACT = 2**53 - 1
 """Larger numbers have no exact form in JSON."""
 
@@ -73,6 +76,9 @@ def prepare(data: bytes, plan: LanePlan) -> Prepared:
     """
     body = _read(data)
     model = _allowed_model(body, plan)
+    if not isinstance(body.get("stream", False), bool | None):
+        # Lenient servers stream for 1 or "yes" too, and would not be asked for the usage.
+        raise CallRefused(Refusal.BODY, "the field stream is neither true nor false")
     for name in STATE_FIELDS[plan.protocol]:
         if body.get(name):
             raise CallRefused(Refusal.PROVIDER_STATE, f"the field {name} refers to what lies at the provider")
@@ -99,6 +105,8 @@ def prepare(data: bytes, plan: LanePlan) -> Prepared:
 
 
 def _read(data: bytes) -> Body:
+    if sum(map(data.count, (b"{", b"[", b","))) > MOST_PARTS:
+        raise CallRefused(Refusal.TOO_LARGE, f"a request may have {MOST_PARTS} brackets and commas")
     try:
         body: object = loads_strict(data)
     except (ValueError, RecursionError) as error:
@@ -141,23 +149,27 @@ def _keep_tools_at_home(body: Body, plan: LanePlan) -> list[str]:
             for name in fields:
                 del body[name]
             if foreign:
-                _strip(body, listed, foreign)
+                _strip(body, plan.protocol, listed, foreign)
             return [f"{name} taken out" for name in names]
         case _:
             assert_never(plan.provider_tools)
 
 
-def _strip(body: Body, listed: list[object], foreign: list[object]) -> None:
-    body["tools"] = kept = [tool for tool in listed if tool not in foreign]
+def _strip(body: Body, protocol: Protocol, listed: list[object], foreign: list[object]) -> None:
+    body["tools"] = kept = [tool for tool in listed if not runs_at_the_provider(tool, protocol)]
     choice = body.get("tool_choice")
-    gone = {
-        value for tool in foreign if isinstance(tool, dict) for value in (tool.get("type"), tool.get("name"))
-    }
-    forced = isinstance(choice, dict) and bool(gone & {choice.get("type"), choice.get("name")} - {None})
+    gone = {name for tool in foreign for name in _names_in(tool)}
+    forced = bool(gone.intersection(_names_in(choice)))
     if forced or not kept:
         body.pop("tool_choice", None)
     if not kept:
         del body["tools"]
+
+
+def _names_in(tool: object) -> Iterator[str]:
+    """Type and name of a tool, or of what a choice forces; whatever else stands there names nothing."""
+    if isinstance(tool, dict):
+        yield from (value for name in ("type", "name") if isinstance(value := tool.get(name), str))
 
 
 def _drop_fields(body: Body, plan: LanePlan) -> list[str]:

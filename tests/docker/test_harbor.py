@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from esac_ag.conduct.layout import lay_out
+from esac_ag.report.escaping import markdown
 from esac_ag.tree import FileTree
 from tests.builders_commands import command
 from tests.builders_grading import SNAPSHOT, a_package_of, docker_judge, verdicts
@@ -97,7 +98,7 @@ def test_what_was_not_kept_is_told_item_by_item(imported: Imported) -> None:
     assert items["tests/test.sh"][0] == "changed"
     assert "stand-in" in imported.items("hello-world")["tests/test.sh: uvx"][1]
     text = (imported.root / "graders" / "mean-repair" / "oracle.md").read_text()
-    assert all(what in text for what in items)
+    assert all(markdown(what, 2000) in text for what in items)
 
 
 def test_an_agent_gets_the_files_and_the_request_and_no_test(imported: Imported) -> None:

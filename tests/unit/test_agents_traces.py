@@ -288,3 +288,11 @@ def test_what_was_unchanged_at_the_end_joins_the_record_by_path() -> None:
     after = before.at_end({"SKILL.md": True, "b.md": False, "c.md": None})
     assert [file.unchanged_at_end for file in after.files] == [True, False, None]
     assert after.at_end({}).files == before.files
+
+
+@pytest.mark.parametrize(
+    "unit", ["<skills_instructions>", "<skills_instructions>### Available skills\n", "<available_skills>"]
+)
+def test_a_request_of_a_million_beginnings_of_listings_is_read_in_one_pass(unit: str) -> None:
+    """A model can have its shell send one; a pattern that tries every pair would not end in a day."""
+    assert seen(asked(unit * 200_000), agent="my-program").bundled_skills is None

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from esac_ag.agents.loaded import loaded_instructions
-from esac_ag.agents.wire_requests import offered_tools, seen_requests
+from esac_ag.agents.wire_requests import offered_tools, seen_requests, texts_of
 from esac_ag.artifacts.redaction import Redactor
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.gateway.bodies import Bodies
@@ -109,3 +109,12 @@ def test_a_body_beyond_the_lanes_cap_is_told(tmp_path: Path) -> None:
 def test_tools_are_named_by_every_protocol(tools: JsonValue, names: tuple[str, ...]) -> None:
     """Messages, chat completions and responses; what has no name is counted all the same."""
     assert offered_tools({"tools": tools}) == names
+
+
+def test_a_body_nested_as_deep_as_parsers_take_is_looked_through() -> None:
+    """The gateway forwards what it can parse, and what it forwards may not end the harness afterwards."""
+    value: JsonValue = "the bottom"
+    for _ in range(50_000):
+        value = [value, {"key": value}] if isinstance(value, str) else [value]
+    assert list(texts_of(value)) == ["the bottom", "the bottom"]
+    assert list(texts_of([json.dumps({"a": ["b"]}), "c"])) == ['{"a": ["b"]}', "a", "b", "c"]

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from esac_ag.conduct.harbor_package import oracle_text
 from esac_ag.errors import InputRefused, UsageError
+from esac_ag.manifest.package import Trust
 from esac_ag.rooms.harbor import harbor_folders, mount_of, read_harbor_task, task_id_of
-from esac_ag.rooms.harbor_report import Fate
+from esac_ag.rooms.harbor_report import Fate, HarborImport, Item
 from tests.builders_harbor import REPAIR, SETTINGS, a_harbor_task
 
 
@@ -228,3 +230,29 @@ def test_every_file_and_instruction_that_is_dropped_is_told(tmp_path: Path) -> N
     }
     assert told["Dockerfile:5: COPY stats ./stats"] is Fate.KEPT
     assert told["Dockerfile:3: ENV LEVEL"] is Fate.CHANGED
+
+
+def test_a_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
+    """Python reads none of more than 4300."""
+    folder = a_harbor_task(tmp_path / "one")
+    (folder / "task.toml").write_text(with_settings(f"big = {'9' * 5000}\n"))
+    with pytest.raises(InputRefused, match=r"task\.toml cannot be read"):
+        read_harbor_task(folder)
+
+
+def test_what_a_task_says_steers_neither_a_terminal_nor_a_page() -> None:
+    """Its name and its lines stand in `oracle.md`, which people read in both."""
+    evil = "\x1b[2J<script>alert(1)</script>\n# Heading [a](http://evil)"
+    record = HarborImport(
+        format_version=1,
+        id="x",
+        name=evil,
+        schema_version="1.4",
+        workdir="/app",
+        trust=Trust.SHARED_PROCESS,
+        oracle=f"ended, saying {evil}",
+        items=(Item(what=evil, fate=Fate.KEPT, why=evil),),
+    )
+    text = oracle_text(record)
+    assert [part for part in ("\x1b", "<script>", "[a](", "\n# Heading", "http://") if part in text] == []
+    assert "Heading" in text

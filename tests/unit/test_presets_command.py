@@ -10,6 +10,7 @@ from esac_ag.agents.contract import AGENT_HOME, AGENT_WORKSPACE
 from esac_ag.agents.presets.choosing import preset_of
 from esac_ag.agents.presets.command_log import LONGEST_TEXT, read_log
 from esac_ag.agents.presets.contract import ExitClass
+from esac_ag.canonical import canonical_json
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.agent_file import LogReading
 from esac_ag.transcript import EntryKind
@@ -163,3 +164,30 @@ def test_a_log_of_text_is_what_the_program_said() -> None:
     short, long = read_log(LogReading(), b"one\n" + b"x" * (LONGEST_TEXT + 1))
     assert (short.kind, short.text, short.truncated) == (EntryKind.MODEL, "one", False)
     assert (len(long.text), long.truncated) == (LONGEST_TEXT, True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"\\ud800"',
+        "9" * 30,
+        '{"\\ud800": "\\udfff"}',
+        '{"n": 99999999999999999999}',
+        '{"n": 1e999}',
+        '{"deep": ' + "[" * 500 + "1" + "]" * 500 + "}",
+    ],
+    ids=["half-a-character", "huge", "halves-in-an-object", "huge-in-an-object", "infinite", "deep"],
+)
+def test_whatever_a_log_holds_can_be_recorded(value: str) -> None:
+    """A program writes such things of its own accord: Python's JSON of a name that is no UTF-8, for one."""
+    lines = [
+        f'{{"type": "say", "parts": [{{"text": {value}}}], "n": {value}}}',
+        f'{{"type": "call", "what": {{"kind": "tool", "name": {value}, "with": {value}}}, "id": {value}}}',
+        f'{{"type": "reply", "out": {value}, "id": {value}}}',
+        f'{{"type": "count", "in": {value}}}',
+        f'{{"type": "fault", "why": {value}}}',
+    ]
+    entries = list(read_log(RULES, "\n".join(lines).encode()))
+    assert [json.loads(canonical_json(entry))["kind"] for entry in entries] == [
+        *("model", "tool_call", "tool_result", "notice", "notice")
+    ]

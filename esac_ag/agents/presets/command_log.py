@@ -6,11 +6,14 @@ reading fail: a line that is no JSON, or a value of another type than a rule exp
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import assert_never
 
 from pydantic import JsonValue
 
+from esac_ag.agents.logs.values import MOST_NAME_CHARS, arguments_of, tokens_at
+from esac_ag.agents.replies import printable
 from esac_ag.attempt import Usage
 from esac_ag.canonical import loads_strict
 from esac_ag.manifest.agent_file import LogEvent, LogFormat, LogReading, LogRule
@@ -27,7 +30,7 @@ def read_log(reading: LogReading, data: bytes) -> Iterator[Entry]:
         reading: how the agent file says that the log is read.
         data: the log as it was captured, which may end anywhere.
     """
-    for raw in data.splitlines():
+    for raw in io.BytesIO(data):
         line = raw.decode("utf-8", "replace").rstrip()
         if line:
             match reading.format:
@@ -69,7 +72,7 @@ def _translated(rule: LogRule, event: JsonValue) -> Entry:
                 text,
                 call_id=_word(event, rule.call_id),
                 tool=_word(event, rule.tool),
-                arguments=given if isinstance(given, dict) else None,
+                arguments=arguments_of(given) if isinstance(given, dict) else None,
             )
         case _:
             assert_never(rule.event)
@@ -87,7 +90,7 @@ def _entry(
     return Entry(
         kind=kind,
         at_s=0.0,
-        text=text[:LONGEST_TEXT],
+        text=printable(text[:LONGEST_TEXT]),
         truncated=len(text) > LONGEST_TEXT,
         call_id=call_id,
         tool=tool,
@@ -106,12 +109,12 @@ def _usage(rule: LogRule, event: JsonValue) -> Usage | None:
 
 
 def _count(value: JsonValue) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return tokens_at({"": value}, "")
 
 
 def _word(event: JsonValue, pointer: str | None) -> str | None:
     value = _at(event, pointer)
-    return value if isinstance(value, str) else None
+    return printable(value[:MOST_NAME_CHARS]) if isinstance(value, str) else None
 
 
 def _text(value: JsonValue) -> str:
