@@ -13,6 +13,7 @@ from esac_ag.report.build import build_view
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
+from esac_ag.report.standing import StoppedArm
 from esac_ag.report.view import ReportView
 from esac_ag.schedule import make_schedule
 
@@ -64,6 +65,10 @@ def inputs_of(study: StudyRecords) -> ReportInputs:
             spoiled=spoiled,
             retries=sum(launch.ordinal > 1 for launch in launches),
             pauses=len(study.state.pauses),
+            stopped=tuple(
+                StoppedArm(arm=stop.arm, task=stop.task, kind=stop.kind, attempts=stop.attempts)
+                for stop in study.state.stopped.values()
+            ),
         ),
     )
 

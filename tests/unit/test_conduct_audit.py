@@ -230,7 +230,8 @@ def test_a_report_that_is_older_than_the_records_is_found(tmp_path: Path) -> Non
     assert audit(folder_of(study).path).clean
     run(study)
     places = [where for where, _ in told(audit(folder_of(study).path))]
-    assert places == ["report/report.md", "report/report.json", "report/report.csv"]
+    names = ("report.md", "report.json", "report.csv", "decision.csv")
+    assert places == [f"report/{name}" for name in names]
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_finding(study: Study) -> None:
