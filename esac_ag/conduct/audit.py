@@ -22,6 +22,8 @@ from esac_ag.conduct.audit_stops import stop_findings
 from esac_ag.conduct.audit_suite import suite_plan_findings, suite_report_findings
 from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.opening import design_of
+from esac_ag.conduct.report_revisions import revision_findings
+from esac_ag.conduct.report_standing import newest
 from esac_ag.conduct.reporting import inputs_of, report_files
 from esac_ag.conduct.suite import dataset_of
 from esac_ag.conduct.suite_results import read_suite
@@ -85,8 +87,14 @@ def audit(
         return _report_of(suite, cells, own, unreadable, drawn.notes)
     study = read_study(path, unreadable=unreadable)
     cells = make_schedule(*design_of(study.manifest))
-    reports = report_findings(study.folder, lambda: report_files(build_view(inputs_of(study))))
-    own = [*plan_findings(study, cells), *stop_findings(study), *reports]
+    latest = study.folder.revision(newest(study.state))
+    reports = report_findings(study.folder, lambda: report_files(build_view(inputs_of(study))), latest)
+    own = [
+        *plan_findings(study, cells),
+        *stop_findings(study),
+        *reports,
+        *revision_findings(study),
+    ]
     return _report_of(study, cells, own, unreadable)
 
 

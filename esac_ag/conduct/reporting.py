@@ -9,11 +9,13 @@ from esac_ag.artifacts import write_atomic
 from esac_ag.attempt import GRADED_OUTCOMES
 from esac_ag.conduct.collect import StudyRecords, read_study
 from esac_ag.conduct.opening import design_of
+from esac_ag.conduct.report_standing import newest, revision_of
+from esac_ag.errors import InputRefused
 from esac_ag.report.build import build_view
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
-from esac_ag.report.standing import StoppedArm
+from esac_ag.report.standing import Revision, StoppedArm
 from esac_ag.report.view import ReportView
 from esac_ag.schedule import make_schedule
 
@@ -21,15 +23,26 @@ from esac_ag.schedule import make_schedule
 def write_report(path: Path) -> tuple[ReportView, Path]:
     """Write `report/` of a study; the view and the folder.
 
+    The first report is written as often as one likes. Once it was revised, reports are only added
+    (`revise_report`): the newest one is shown, if it is what the records give.
+
     Raises:
-        InputRefused: the folder holds no study, or a file of it is damaged.
+        InputRefused: the folder holds no study, a file of it is damaged, or a revised report would change.
         LedgerCorrupt: the ledger does not verify.
     """
     study = read_study(path)
     view = build_view(inputs_of(study))
-    folder = study.folder.report
+    folder = study.folder.revision(newest(study.state))
     for name, data in report_files(view).items():
-        write_atomic(folder / name, data)
+        if not study.state.revisions:
+            write_atomic(folder / name, data)
+        elif not (folder / name).is_file() or (folder / name).read_bytes() != data:
+            raise InputRefused(
+                "the newest report is not what the records give; a report that was revised is not rewritten",
+                where=str(folder / name),
+                expected=f"revision {newest(study.state)} as it was written",
+                remedy=f"esac-ag report {path} --revise --reason TEXT adds another revision",
+            )
     return view, folder
 
 
@@ -39,8 +52,13 @@ def report_files(view: ReportView) -> dict[str, bytes]:
     return files | {name: text.encode() for name, text in render_csv(view).items()}
 
 
-def inputs_of(study: StudyRecords) -> ReportInputs:
-    """What the pure report is computed from."""
+def inputs_of(study: StudyRecords, revision: Revision | None = None) -> ReportInputs:
+    """What the pure report is computed from.
+
+    Args:
+        study: its records.
+        revision: of a report that is about to be added; by default the newest one that the ledger tells.
+    """
     planned = make_schedule(*design_of(study.manifest))
     launches = study.state.attempts.values()
     counting = {cell: state.attempt_id for cell in planned if (state := study.state.counting(cell))}
@@ -61,6 +79,7 @@ def inputs_of(study: StudyRecords) -> ReportInputs:
         counting=counting,
         tasks=study.tasks,
         deviations=tuple(_deviations(study)),
+        revision=revision or revision_of(study.state.revisions),
         ledger=LedgerSummary(
             spoiled=spoiled,
             retries=sum(launch.ordinal > 1 for launch in launches),

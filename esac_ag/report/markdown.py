@@ -59,8 +59,8 @@ def _counts(view: ReportView) -> Iterator[str]:
     yield ""
     yield (
         "Planned runs are graded, invalid (the grader could not judge), waiting for grading, missing, or "
-        "stopped (not launched, because their arm was stopped by rule). Graded runs ended by themselves, at a "
-        "limit, or with an agent error; all three are scored. Spoiled "
+        "stopped (not launched, because their arm was stopped by rule). Graded runs ended by themselves, at "
+        "a limit, or with an agent error; all three are scored. Spoiled "
         "and cancelled attempts are no runs: they were, or will be, done again."
     )
     yield ""
