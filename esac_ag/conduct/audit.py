@@ -22,7 +22,7 @@ from esac_ag.conduct.audit_stops import stop_findings
 from esac_ag.conduct.audit_suite import suite_plan_findings, suite_report_findings
 from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.opening import design_of
-from esac_ag.conduct.report_revisions import revision_findings
+from esac_ag.conduct.report_revisions import revision_findings, revision_notes
 from esac_ag.conduct.report_standing import newest
 from esac_ag.conduct.reporting import inputs_of, report_files
 from esac_ag.conduct.suite import dataset_of
@@ -95,7 +95,7 @@ def audit(
         *reports,
         *revision_findings(study),
     ]
-    return _report_of(study, cells, own, unreadable)
+    return _report_of(study, cells, own, unreadable, tuple(revision_notes(study)))
 
 
 def _report_of(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from esac_ag import clock
 from esac_ag.artifacts import StudyFolder, file_digest, write_atomic
-from esac_ag.attempt.events import FIRST_REVISION, ReportRevised
+from esac_ag.attempt.events import ReportRevised
 from esac_ag.conduct.audit_records import AuditFinding, differing
 from esac_ag.conduct.collect import StudyRecords, read_study
 from esac_ag.conduct.report_standing import newest, revision_of
@@ -100,9 +100,17 @@ def revision_findings(study: StudyRecords) -> Iterator[AuditFinding]:
 
 
 def _strangers(study: StudyRecords, named: dict[str, str]) -> Iterator[AuditFinding]:
-    numbers = range(1, len(study.state.revisions) + FIRST_REVISION)
-    for folder in (study.folder.revision(number) for number in numbers):
+    for folder in (study.folder.revision(number) for number in range(1, newest(study.state) + 1)):
         for path in sorted(folder.iterdir()) if folder.is_dir() else []:
             name = path.relative_to(study.folder.path).as_posix()
             if path.is_file() and name not in named:
                 yield AuditFinding(where=name, what="a file among kept reports that the ledger does not name")
+
+
+def revision_notes(study: StudyRecords) -> Iterator[AuditFinding]:
+    """Folders of revisions that the ledger does not know: a crash came before its line."""
+    known = {study.folder.revision(event.number) for event in study.state.revisions}
+    for folder in sorted(study.folder.report.glob("revision-*")):
+        if folder not in known:
+            where = folder.relative_to(study.folder.path).as_posix()
+            yield AuditFinding(where=where, what="a report that the ledger does not name; it is no revision")

@@ -127,4 +127,4 @@ def _undecided(clauses: dict[ClauseName, Clause], evidence: Evidence) -> Said:
     if item.state is ClauseState.HELD:
         return DecisionOutcome.INCONCLUSIVE, _forbids(clauses, evidence)
     reasons = (f"{item.name}: {item.words}", f"{ClauseName.BURDEN}: {clauses[ClauseName.BURDEN].words}")
-    return DecisionOutcome.INCONCLUSIVE, reasons
+    return DecisionOutcome.INCONCLUSIVE, reasons + evidence.doubts

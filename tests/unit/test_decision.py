@@ -53,7 +53,7 @@ def test_a_critical_failure_is_reproduced_by_two_runs_and_no_run_of_the_control(
     arm: int, control: int, graded: int, state: ClauseState
 ) -> None:
     """One run is chance, the control's own failure is the task's, and an unseen control tells nothing."""
-    changes = {"critical": (a_critical(arm, control, graded),)}
+    changes: dict[str, Any] = {"critical": (a_critical(arm, control, graded),)}
     assert state_of(ClauseName.REPRODUCED_CRITICAL, **changes) is state
     assert (outcome_of(**changes) is REJECT) is (state is HELD)
 
@@ -121,7 +121,7 @@ def test_a_family_regresses_below_the_threshold_and_beyond_run_to_run_noise(
     mean: float | None, noise: float | None, state: ClauseState
 ) -> None:
     """Exactly the threshold is no regression; a loss within noise is neither one nor none."""
-    changes = {"families": families(mean, noise=noise)}
+    changes: dict[str, Any] = {"families": families(mean, noise=noise)}
     assert state_of(ClauseName.FAMILY_REGRESSION, **changes) is state
     assert outcome_of(**changes) is {HELD: REJECT, UNSURE: OPEN, NOT_HELD: BENEFIT}[state]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ from tests.builders_conduct import Told, folder_of, run
 from tests.builders_early_stop import CELLS, HARM, REPETITIONS, a_harmful_study
 from tests.builders_manifest import Study
 
-NEVER = {"policies": {"early_stop": "never"}}
+NEVER: dict[str, Any] = {"policies": {"early_stop": "never"}}
 ARM, CONTROL = "careful", "neutral"
 
 
