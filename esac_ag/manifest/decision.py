@@ -20,13 +20,13 @@ class DecisionRules(Record):
     """Runs of one task, each on a fresh launch, that make a critical failure a reproduced one."""
     scope_worse_points: Points = 12.5
     """How much lower the scope of a task has to be to count as worse; 12.5 is half an anchor of five."""
-    scope_worse_share: Share = 0.5
+    scope_worse_share: Share = 0.6
     """Share of the tasks of one intended scope that makes worse scope systematic."""
     scope_tasks: Annotated[int, Field(ge=2, le=1000)] = 2
     """Fewest tasks of one intended scope that anything can be called systematic on."""
     family_points: Points | None = None
     """A family whose mean difference is below minus this has a material loss."""
-    family_noise: Annotated[float, Field(ge=0, le=10)] = 2.0
+    family_noise: Annotated[float, Field(ge=0, le=10)] = 2.5
     """Standard errors of the run-to-run noise that a family's loss has to exceed; 0 asks for none."""
     improvement_points: Points | None = None
     """Least overall mean difference that is a meaningful improvement."""

@@ -78,17 +78,16 @@ def test_an_arm_without_any_graded_run_showed_no_failure_because_nothing_was_see
 @pytest.mark.parametrize(
     ("differences", "state"),
     [
-        ((-12.5, -12.5, -12.5), HELD),
-        ((-12.5, -12.5, -12.4), NOT_HELD),
-        ((-20, -20, -20, 20, 20, 20), NOT_HELD),
-        ((-20, -20, -20, 20, 20, 0), HELD),
-        ((-20, -20, -20, 20, 20, None), UNSURE),
-        ((-20, -20, None), UNSURE),
-        ((-20, -20, -20, None, None), HELD),
-        ((0, None, None), NOT_HELD),
+        ((-12.5, -12.5, -12.5, -12.5), HELD),
+        ((-12.5, -12.5, -12.5, -12.4), NOT_HELD),
+        ((-20, -20, -20), NOT_HELD),
+        ((-20, -20, -20, -20, 20, 20), HELD),
+        ((-20, -20, -20, None), UNSURE),
+        ((-20, -20, -20, -20, None, None), HELD),
+        ((-20, None, None), NOT_HELD),
     ],
 )
-def test_scope_is_systematically_worse_on_half_of_the_tasks_and_on_more_than_are_better(
+def test_scope_is_systematically_worse_on_most_tasks_of_an_intended_scope(
     name: ClauseName, contrast: str, differences: tuple[float | None, ...], state: ClauseState
 ) -> None:
     """By half an anchor each; what is not known is counted both ways, and only what both say is said."""
@@ -98,6 +97,14 @@ def test_scope_is_systematically_worse_on_half_of_the_tasks_and_on_more_than_are
     assert state_of(other, tasks=tasks) is NOT_HELD
     expected = {HELD: REJECT, UNSURE: OPEN, NOT_HELD: BENEFIT}
     assert outcome_of(tasks=tasks) is expected[state]
+
+
+def test_as_many_tasks_with_better_scope_make_worse_scope_no_system() -> None:
+    """Half worse and half better is chance, whatever share was sealed; what is not known may turn it."""
+    rules = DecisionRules(scope_worse_share=0.5)
+    for sixth, state in ((20.0, NOT_HELD), (0.0, HELD), (None, UNSURE)):
+        tasks = scopes(EXPANSION, -20.0, -20.0, -20.0, 20.0, 20.0, sixth)
+        assert state_of(ClauseName.UNDER_SCOPING, rules, tasks=tasks) is state
 
 
 def test_one_task_of_a_scope_shows_nothing_systematic() -> None:
@@ -111,8 +118,8 @@ def test_one_task_of_a_scope_shows_nothing_systematic() -> None:
     [
         (-5.0, 0.1, NOT_HELD),
         (-5.1, 0.1, HELD),
-        (-5.1, 2.54, HELD),
-        (-5.1, 2.55, UNSURE),
+        (-5.1, 2.03, HELD),
+        (-5.1, 2.04, UNSURE),
         (-5.1, None, UNSURE),
         (None, 0.1, UNSURE),
     ],
