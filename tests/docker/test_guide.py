@@ -49,7 +49,9 @@ def test_the_guide_leads_from_a_skill_to_a_report(tmp_path: Path) -> None:
     """Every `sh` block of docs/study.md works, with a scripted agent."""
     said = done("study.md", tmp_path, {}, {})
     report = tmp_path / "my-workspace" / "results" / "rehearsal" / "report"
-    assert {path.name for path in report.iterdir()} == {"report.md", "report.json", "report.csv"}
+    files = {"report.md", "report.json", "report.csv", "decision.csv"}
+    assert {path.name for path in report.iterdir()} == files | {"revision-2"}
+    assert {path.name for path in (report / "revision-2").iterdir()} == files
     assert "everything holds" in said
     assert "scripted" in (report / "report.md").read_text().lower()
 
