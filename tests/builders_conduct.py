@@ -76,6 +76,7 @@ class Told:
 
     finished_cells: list[tuple[Cell, Outcome, GradingStatus]] = field(default_factory=list)
     spoiled_cells: list[tuple[Cell, str, float | None]] = field(default_factory=list)
+    halted_cells: list[Cell] = field(default_factory=list)
     total: int = 0
     done_before: int = 0
 
@@ -93,6 +94,10 @@ class Told:
     def spoiled(self, cell: Cell, reason: str, *, retry_in_s: float | None) -> None:
         """Remember a failure."""
         self.spoiled_cells.append((cell, reason, retry_in_s))
+
+    def halted(self, cell: Cell) -> None:
+        """Remember a cell that was not launched."""
+        self.halted_cells.append(cell)
 
 
 def an_engine(**changes: Any) -> InMemoryEngine:  # noqa: ANN401

@@ -92,7 +92,7 @@ def a_draft(folder: Path, **changes: Any) -> Study:  # noqa: ANN401
         RUNNER, workspace.runner, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
     )
     for task in TASKS:
-        _make_provable(workspace, task)
+        make_provable(workspace, task)
     write(workspace.manifests / "script.json", json.dumps(BOOK))
     data: dict[str, Any] = {
         "format_version": 2,
@@ -115,7 +115,7 @@ def workspace_of(draft: Study) -> Workspace:
     return Workspace(draft.folder.parent)
 
 
-def _make_provable(workspace: Workspace, task: str) -> None:
+def make_provable(workspace: Workspace, task: str) -> None:
     """Give a task as many checks, references and decoys as a proof needs, and seal it again."""
     private = workspace.graders / task
     grader = json.loads((private / "grader.json").read_text())

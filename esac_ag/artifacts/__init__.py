@@ -69,10 +69,15 @@ class StudyFolder:
         self.tasks = path / "tasks.json"
         self.ledger = path / "ledger.jsonl"
         self.report = path / "report"
+        """The first report; `revision-2` and so on lie in it."""
 
     def attempt(self, attempt_id: str) -> AttemptFolder:
         """The folder of one launch."""
         return AttemptFolder(self.path / "attempts" / attempt_id)
+
+    def revision(self, number: int) -> Path:
+        """The folder of a report: of the first one, or of a numbered revision."""
+        return self.report if number == 1 else self.report / f"revision-{number}"
 
     def make_private(self) -> None:
         """Make the folder, for its owner alone: what a held-out run writes shows the instances."""

@@ -10,8 +10,12 @@ from typing import Annotated, Literal, assert_never
 from pydantic import Field
 
 from esac_ag.attempt import GRADED_OUTCOMES, Cell, GradingStatus, Outcome
+from esac_ag.manifest.package import CriticalFailure
 from esac_ag.manifest.plan import AgentKind
 from esac_ag.record import Identifier, Record, Sha256
+
+FIRST_REVISION = 2
+"""Number of the first report that revises another one; the first report itself is number 1."""
 
 
 class StudyOpened(Record):
@@ -82,6 +86,19 @@ class GradingSpoiled(Record):
     reason: str
 
 
+class ArmStopped(Record):
+    """A critical failure of an arm reproduced on a fresh run: what was not launched of the arm never is."""
+
+    event: Literal["arm-stopped"] = "arm-stopped"
+    arm: Identifier
+    task: Identifier
+    kind: CriticalFailure
+    attempts: Annotated[tuple[Identifier, ...], Field(min_length=2)]
+    """The attempts of the arm that show it, each a fresh launch."""
+    control_runs: Annotated[int, Field(ge=1)]
+    """Graded runs of the control on the task by then, none of which shows it."""
+
+
 class StudyPausedEvent(Record):
     """The study stopped before its end: retries used up, or a person's wish."""
 
@@ -90,9 +107,42 @@ class StudyPausedEvent(Record):
 
 
 class StudyFinished(Record):
-    """Every planned cell has an attempt that counts and is graded."""
+    """Every planned cell has an attempt that counts and is graded, or is of a stopped arm."""
 
     event: Literal["study-finished"] = "study-finished"
+
+
+class ReportRevised(Record):
+    """A further report of the same study; the ones before it stay byte for byte."""
+
+    event: Literal["report-revised"] = "report-revised"
+    number: Annotated[int, Field(ge=2)]
+    at: str
+    """When it was made, as the report itself says."""
+    reason: Annotated[str, Field(min_length=1)]
+    files: dict[str, Sha256]
+    """Of this revision, by path in the study's folder."""
+    earlier: dict[str, Sha256]
+    """Of the report before it, by path."""
+
+
+class ShadowNoted(Record):
+    """What became of a real task in shadow mode, told later by a person."""
+
+    event: Literal["shadow-noted"] = "shadow-noted"
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    """Day that the rework was known."""
+    task: Annotated[str, Field(min_length=1)]
+    """Reference of the real task, such as a ticket."""
+    arm: Identifier
+    """The bundle in use."""
+    rework_minutes: Annotated[float, Field(ge=0)] | None = None
+    """Null is unknown, never zero."""
+    rework_lines: Annotated[int, Field(ge=0)] | None = None
+    missed: tuple[str, ...] = ()
+    """Requirements that turned out to be missed, one each."""
+    by: Annotated[str, Field(min_length=1)]
+    """Who says so."""
 
 
 class TailRecovered(Record):
@@ -112,8 +162,11 @@ Body = (
     | JudgmentMade
     | AttemptGraded
     | GradingSpoiled
+    | ArmStopped
     | StudyPausedEvent
     | StudyFinished
+    | ReportRevised
+    | ShadowNoted
     | TailRecovered
 )
 
@@ -157,6 +210,10 @@ class StudyState:
     pauses: list[str] = field(default_factory=list)
     recovered_tails: int = 0
     finished: bool = False
+    stopped: dict[str, ArmStopped] = field(default_factory=dict)
+    """Arms that were stopped by rule."""
+    revisions: list[ReportRevised] = field(default_factory=list)
+    shadow: list[ShadowNoted] = field(default_factory=list)
     _counting: dict[Cell, AttemptState] = field(default_factory=dict)
     _launches: Counter[Cell] = field(default_factory=Counter)
 
@@ -181,11 +238,8 @@ class StudyState:
                 self.opened = body
             case SessionStarted():
                 self.sessions += 1
-            case AttemptStarted(attempt_id=attempt_id, cell=cell, ordinal=ordinal):
-                if attempt_id in self.attempts:
-                    raise ValueError(f"attempt {attempt_id} is started twice")
-                self.attempts[attempt_id] = AttemptState(attempt_id, cell, ordinal)
-                self._launches[cell] += 1
+            case AttemptStarted():
+                self._start(body)
             case AttemptEnded():
                 self._end(body)
             case JudgmentMade() | AttemptGraded() | GradingSpoiled():
@@ -196,6 +250,33 @@ class StudyState:
                 self.finished = True
             case TailRecovered():
                 self.recovered_tails += 1
+            case ArmStopped() | ReportRevised() | ShadowNoted():
+                self._note(body)
+            case _:
+                assert_never(body)
+
+    def _start(self, body: AttemptStarted) -> None:
+        if body.attempt_id in self.attempts:
+            raise ValueError(f"attempt {body.attempt_id} is started twice")
+        if body.cell.arm in self.stopped:
+            raise ValueError(
+                f"attempt {body.attempt_id} is started for arm {body.cell.arm}, which is stopped"
+            )
+        self.attempts[body.attempt_id] = AttemptState(body.attempt_id, body.cell, body.ordinal)
+        self._launches[body.cell] += 1
+
+    def _note(self, body: ArmStopped | ReportRevised | ShadowNoted) -> None:
+        match body:
+            case ArmStopped(arm=arm):
+                if arm in self.stopped:
+                    raise ValueError(f"arm {arm} is stopped twice")
+                self.stopped[arm] = body
+            case ReportRevised(number=number):
+                if number != len(self.revisions) + FIRST_REVISION:
+                    raise ValueError(f"report revision {number} does not follow the one before it")
+                self.revisions.append(body)
+            case ShadowNoted():
+                self.shadow.append(body)
             case _:
                 assert_never(body)
 
@@ -241,6 +322,10 @@ class StudyState:
     def counting(self, cell: Cell) -> AttemptState | None:
         """The launch that counts for a cell."""
         return self._counting.get(cell)
+
+    def is_stopped(self, cell: Cell) -> bool:
+        """Whether the cell has no attempt that counts and gets none, because its arm was stopped."""
+        return cell.arm in self.stopped and self.counting(cell) is None
 
     def launches(self, cell: Cell) -> int:
         """How often the cell was launched."""

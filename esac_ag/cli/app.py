@@ -19,6 +19,7 @@ from esac_ag.cli.place import (
     QuietOption,
     ResultsOption,
     RootOption,
+    StudyArgument,
     engine_of,
     print_json,
     stderr,
@@ -26,7 +27,9 @@ from esac_ag.cli.place import (
     workspace_at,
 )
 from esac_ag.cli.power_command import power
+from esac_ag.cli.report_command import report
 from esac_ag.cli.schema_command import schema
+from esac_ag.cli.shadow_commands import shadow_app
 from esac_ag.cli.suite_commands import suite_app
 from esac_ag.cli.task_commands import RepeatsOption, task_app
 from esac_ag.cli.validate_command import validate
@@ -44,13 +47,14 @@ app.add_typer(arm_app, name="arm")
 app.add_typer(images_app, name="images")
 app.add_typer(suite_app, name="suite")
 app.add_typer(export_app, name="export")
+app.add_typer(shadow_app, name="shadow")
 app.command()(compare)
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
 app.command()(power)
+app.command()(report)
 
-StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
 DraftArgument = Annotated[Path, typer.Argument(help="A draft of a run manifest.", show_default=False)]
 
 
@@ -217,35 +221,6 @@ def grade(
     else:
         print_grading_summary(summary, stdout())
     raise typer.Exit(0 if summary.agrees else 1)
-
-
-@app.command()
-def report(
-    study: StudyArgument,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
-) -> None:
-    """Write the report of a study or of a suite run, and show its summary."""
-    from esac_ag.artifacts import StudyFolder
-    from esac_ag.cli.report_rendering import print_summary
-    from esac_ag.conduct.reporting import write_report
-    from esac_ag.rooms.manifest_file import plans_a_suite_run
-
-    if plans_a_suite_run(StudyFolder(study).manifest):
-        from esac_ag.cli.suite_running import show
-        from esac_ag.conduct.suite_results import write_suite_reports
-
-        show(write_suite_reports(study), json=json, quiet=quiet)
-        return
-    view, folder = write_report(study)
-    if json:
-        from esac_ag.report.machine import render_json
-
-        typer.echo(render_json(view).decode())
-        return
-    if not quiet:
-        print_summary(view, stdout())
-    stdout().print(f"report: {folder / 'report.md'}", soft_wrap=True)
 
 
 @app.command()

@@ -30,13 +30,28 @@ def arm_freeze(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to put it; by default arms/<id>/.")
     ] = None,
+    revises: Annotated[
+        Path | None,
+        typer.Option(
+            "--revises",
+            help="The bundle that this one revises; at most two revisions are tested on one task set.",
+            show_default=False,
+        ),
+    ] = None,
     json: JsonOption = False,
     root: RootOption = None,
 ) -> None:
     """Copy a bundle into the workspace, take its inventory, and print its entry for a draft."""
     from esac_ag.rooms.freezing import freeze_arm, kind_named
 
-    frozen = freeze_arm(source, arm_id, workspace=workspace_at(root), kind=kind_named(kind), output=output)
+    frozen = freeze_arm(
+        source,
+        arm_id,
+        workspace=workspace_at(root),
+        kind=kind_named(kind),
+        output=output,
+        revises=revises,
+    )
     if json:
         print_json(frozen)
         return

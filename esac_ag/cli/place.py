@@ -29,6 +29,7 @@ ResultsOption = Annotated[
 ConcurrencyOption = Annotated[
     int, typer.Option("--n-concurrent", "-n", min=1, max=64, help="Attempts at the same time.")
 ]
+StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
 ManifestArgument = Annotated[Path, typer.Argument(help="A sealed run manifest.", show_default=False)]
 
 

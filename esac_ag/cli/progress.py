@@ -83,6 +83,14 @@ class LiveProgress:
         then = "no retry is left" if retry_in_s is None else f"again in {retry_in_s:.1f} s"
         self._line(f"infrastructure: {cell.task} repetition {cell.repetition}: {reason}; {then}")
 
+    def halted(self, cell: Cell) -> None:
+        """A cell falls away; which arm was stopped stays hidden."""
+        with self._mutex:
+            self._stop_showing(cell)
+            self._total -= 1
+            self._show()
+        self._line(f"{cell.task} repetition {cell.repetition}: not launched, its arm was stopped by rule")
+
     def _stop_showing(self, cell: Cell) -> None:
         if cell.task in self._running:
             self._running.remove(cell.task)

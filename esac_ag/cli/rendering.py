@@ -84,6 +84,7 @@ def print_audit(report: AuditReport, console: Console) -> None:
     console.print(
         f"{_safe(report.study)}: {report.ledger_lines} ledger lines, {report.attempts} attempts, "
         f"{report.files_checked} files; {report.cells_done} of {report.cells_planned} cells done"
+        + (f", {report.cells_stopped} of stopped arms" if report.cells_stopped else "")
     )
     for finding in report.findings:
         console.print(f"[red]{_safe(finding.where)}[/red]: {_safe(finding.what)}")

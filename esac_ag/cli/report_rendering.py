@@ -9,6 +9,7 @@ from rich.text import Text
 
 from esac_ag.report.costs import cost_shown
 from esac_ag.report.counts import critical_shown
+from esac_ag.report.decision_words import outcome_words
 from esac_ag.report.escaping import visible
 from esac_ag.report.numbers import NO_VALUE, NOT_ESTIMABLE, UNAVAILABLE, interval_words, maybe_points, percent
 from esac_ag.report.view import CostMeasure, ReportView
@@ -26,6 +27,9 @@ def print_summary(view: ReportView, console: Console) -> None:
     if hidden > 0:
         console.print(Text(f"and {hidden} more arms in the report"))
     console.print(Text(visible(view.answer)), overflow="fold")
+    for item in view.decisions[:1]:
+        outcome = outcome_words(item.decision.outcome, preliminary=item.decision.preliminary)
+        console.print(Text(f"Decision on {item.arm}: {outcome}"), overflow="fold")
 
 
 def _table(view: ReportView) -> Table:

@@ -87,6 +87,7 @@ def _tell(progress: Progress, folder: Path, agent_kind: str, *, json: bool) -> N
             "planned": progress.planned,
             "done": progress.done,
             "launched": progress.launched,
+            "stopped": progress.stopped,
             "finished": progress.finished,
             "agent_kind": agent_kind,
             "folder": str(folder),
@@ -94,6 +95,8 @@ def _tell(progress: Progress, folder: Path, agent_kind: str, *, json: bool) -> N
         typer.echo(jsonlib.dumps(facts))
         return
     state = "finished" if progress.finished else "run the same command to go on"
+    if progress.stopped:
+        state = f"{progress.stopped} not launched, their arm was stopped by rule; {state}"
     stdout().print(
         f"{progress.done} of {progress.planned} cells done; {state}\nstudy: {folder}", soft_wrap=True
     )

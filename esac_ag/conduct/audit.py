@@ -18,9 +18,12 @@ from esac_ag.conduct.audit_ledger import ledger_findings, ledger_notes
 from esac_ag.conduct.audit_plan import plan_findings
 from esac_ag.conduct.audit_records import AuditFinding, Records
 from esac_ag.conduct.audit_reports import report_findings
+from esac_ag.conduct.audit_stops import stop_findings
 from esac_ag.conduct.audit_suite import suite_plan_findings, suite_report_findings
 from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.opening import design_of
+from esac_ag.conduct.report_revisions import revision_findings, revision_notes
+from esac_ag.conduct.report_standing import newest
 from esac_ag.conduct.reporting import inputs_of, report_files
 from esac_ag.conduct.suite import dataset_of
 from esac_ag.conduct.suite_results import read_suite
@@ -44,6 +47,8 @@ class AuditReport(Record):
     files_checked: int
     cells_planned: int
     cells_done: int
+    cells_stopped: int = 0
+    """Not launched, because their arm was stopped by rule."""
     findings: tuple[AuditFinding, ...]
     notes: tuple[AuditFinding, ...] = ()
     """What a crash left that no digest covers; nothing of it counts."""
@@ -82,9 +87,15 @@ def audit(
         return _report_of(suite, cells, own, unreadable, drawn.notes)
     study = read_study(path, unreadable=unreadable)
     cells = make_schedule(*design_of(study.manifest))
-    reports = report_findings(study.folder, lambda: report_files(build_view(inputs_of(study))))
-    own = [*plan_findings(study, cells), *reports]
-    return _report_of(study, cells, own, unreadable)
+    latest = study.folder.revision(newest(study.state))
+    reports = report_findings(study.folder, lambda: report_files(build_view(inputs_of(study))), latest)
+    own = [
+        *plan_findings(study, cells),
+        *stop_findings(study),
+        *reports,
+        *revision_findings(study),
+    ]
+    return _report_of(study, cells, own, unreadable, tuple(revision_notes(study)))
 
 
 def _report_of(
@@ -97,7 +108,8 @@ def _report_of(
     """What holds for every plan, beside the findings of its own kind."""
     attempts = tuple(study.state.attempts.values())
     done = sum(_is_done(study.state.counting(cell)) for cell in cells)
-    findings = [*own, *ledger_findings(study, planned=len(cells), done=done)]
+    stopped = sum(study.state.is_stopped(cell) for cell in cells)
+    findings = [*own, *ledger_findings(study, planned=len(cells), done=done, stopped=stopped)]
     notes = [*own_notes, *ledger_notes(study)]
     for attempt in attempts:
         findings += attempt_findings(study, attempt)
@@ -111,6 +123,7 @@ def _report_of(
         files_checked=sum(len(attempt.artifacts) for attempt in attempts),
         cells_planned=len(cells),
         cells_done=done,
+        cells_stopped=stopped,
         findings=tuple(findings),
         notes=tuple(notes),
     )

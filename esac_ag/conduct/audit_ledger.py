@@ -12,7 +12,7 @@ from esac_ag.ledger import read_lines
 LEDGER = "ledger.jsonl"
 
 
-def ledger_findings(study: Records, *, planned: int, done: int) -> Iterator[AuditFinding]:
+def ledger_findings(study: Records, *, planned: int, done: int, stopped: int = 0) -> Iterator[AuditFinding]:
     """A torn tail, changed pieces of earlier ones, and an end that does not fit the cells."""
     lines, torn = read_lines(study.folder.ledger)
     if torn:
@@ -21,10 +21,10 @@ def ledger_findings(study: Records, *, planned: int, done: int) -> Iterator[Audi
     for line in lines:
         if isinstance(line.body, TailRecovered):
             yield from _aside(study, line.body)
-    cells = f"{done} of {planned} cells done"
-    if study.state.finished and done < planned:
+    cells = f"{done} of {planned} cells done" + (f", {stopped} of stopped arms" if stopped else "")
+    if study.state.finished and done + stopped < planned:
         yield AuditFinding(where=LEDGER, what="the study is finished, and cells are missing", found=cells)
-    if not study.state.finished and done == planned:
+    if not study.state.finished and done + stopped == planned:
         what = "every cell is done, and the study never finished; the next session finishes it"
         yield AuditFinding(where=LEDGER, what=what, expected="a line that it finished", found=cells)
 

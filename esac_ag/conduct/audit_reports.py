@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from esac_ag.artifacts import StudyFolder
 from esac_ag.conduct.audit_records import AuditFinding
@@ -10,15 +11,17 @@ from esac_ag.errors import HarnessError
 
 
 def report_findings(
-    folder: StudyFolder, compute: Callable[[], Mapping[str, bytes]]
+    folder: StudyFolder, compute: Callable[[], Mapping[str, bytes]], reports: Path | None = None
 ) -> Iterator[AuditFinding]:
     """Reports that exist are computed again: an edited number, or an outdated one, is told.
 
     Args:
         folder: of the study or the suite run.
-        compute: the files of `report/` by their paths there; may raise HarnessError.
+        compute: the files of the newest report by their paths there; may raise HarnessError.
+        reports: where the newest report lies; by default `report/`.
     """
-    if not folder.report.is_dir():
+    reports = reports or folder.report
+    if not reports.is_dir():
         return
     try:
         files = compute()
@@ -27,8 +30,9 @@ def report_findings(
         yield AuditFinding(where="report", what=what, expected=error.expected, found=error.found)
         return
     for name, data in files.items():
-        path = folder.report / name
+        path = reports / name
         if path.is_file() and path.read_bytes() != data:
             what = "the report is not what the records give: edited, or older than they are"
             expected = f"as `esac-ag report {folder.path}` writes it"
-            yield AuditFinding(where=f"report/{name}", what=what, expected=expected)
+            where = path.relative_to(folder.path).as_posix()
+            yield AuditFinding(where=where, what=what, expected=expected)

@@ -16,6 +16,7 @@ from esac_ag.artifacts import write_atomic
 from esac_ag.canonical import sha256_of, sha256_of_bytes
 from esac_ag.conduct.completeness import missing_images, unfit_agent
 from esac_ag.conduct.probe import probe
+from esac_ag.conduct.programme import programme_of
 from esac_ag.conduct.sealing import Sealing, pretty, refuse_taken, seal, task_path
 from esac_ag.conduct.tasks import Proofs, prove_pairs
 from esac_ag.errors import InputRefused
@@ -81,6 +82,9 @@ def freeze_draft(
     draft = read_draft(draft_path, workspace, engine)
     pairs = _pairs(draft.tasks, draft_path.parent, workspace)
     images, image_ids = images_at_hand(workspace, engine, draft.agent)
+    programme = programme_of(
+        draft, draft_path.parent, pairs, images=images, workspace=workspace, output=output
+    )
     tell("proving the tasks")
     proofs = prove_pairs(workspace, engine, pairs, repeats=repeats, limits=draft.limits.grader, tell=tell)
     if not proofs.hold:
@@ -99,7 +103,9 @@ def freeze_draft(
         manifest_sha256=sha256_of(draft),
     )
     refuse_leaks(record, draft_path)
-    sealing = Sealing(draft, pairs, proofs.proofs, record, images, draft_path.parent, output, workspace)
+    sealing = Sealing(
+        draft, pairs, proofs.proofs, record, images, draft_path.parent, output, workspace, programme
+    )
     manifest = seal(sealing)
     return Sealed(
         path=str(output),

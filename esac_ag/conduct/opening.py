@@ -21,6 +21,7 @@ from esac_ag.conduct.judging import judge
 from esac_ag.conduct.launch import launch
 from esac_ag.conduct.revision import package_sha256, runner_sha256
 from esac_ag.conduct.secret_words import refuse_words_of_ours
+from esac_ag.conduct.stopping import early_stop_of
 from esac_ag.conduct.work import Kept, Launched, OpenPlan
 from esac_ag.errors import InputRefused, SubstitutionRefused
 from esac_ag.manifest.findings import refused
@@ -173,6 +174,7 @@ def open_study(
         tasks_sha256=sha256_of_bytes(tasks),
         go_on="run the same command to go on",
         prepare=prepare,
+        early_stop=early_stop_of(manifest, folder),
     )
 
 

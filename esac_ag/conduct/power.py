@@ -44,7 +44,7 @@ def calibrated_from(path: Path) -> StudyCalibration:
         InputRefused: the folder holds no study, or a file of it is damaged.
         LedgerCorrupt: the ledger does not verify.
     """
-    inputs = report_inputs(path)
+    _, inputs = report_inputs(path)
     refuse_contradictions(inputs)
     facts = Facts(inputs)
     scores = {arm: {task: facts.scores(task, arm) for task in facts.tasks} for arm in facts.arms}

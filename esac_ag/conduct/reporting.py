@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from esac_ag.artifacts import StudyFolder, write_atomic
+from esac_ag.artifacts import write_atomic
 from esac_ag.attempt import GRADED_OUTCOMES, Grading
 from esac_ag.conduct.collect import RESULT, StudyRecords, read_study, refuse_other_plan, vouched
 from esac_ag.conduct.opening import design_of
+from esac_ag.conduct.report_standing import newest, revision_of
+from esac_ag.errors import InputRefused
 from esac_ag.report.build import build_view
 from esac_ag.report.compact import many_records
 from esac_ag.report.gradings import GradingFacts
@@ -16,6 +18,7 @@ from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
 from esac_ag.report.sensitivity_render import SENSITIVITY_CSV, render_sensitivity_csv
+from esac_ag.report.standing import Revision, StoppedArm
 from esac_ag.report.view import ReportView
 from esac_ag.schedule import make_schedule
 
@@ -23,15 +26,27 @@ from esac_ag.schedule import make_schedule
 def write_report(path: Path) -> tuple[ReportView, Path]:
     """Write `report/` of a study; the view and the folder.
 
+    The first report is written as often as one likes. Once it was revised, reports are only added
+    (`revise_report`): the newest one is shown, if it is what the records give.
+
     Raises:
-        InputRefused: the folder holds no study, or a file of it is damaged.
+        InputRefused: the folder holds no study, a file of it is damaged, or a revised report would change.
         LedgerCorrupt: the ledger does not verify.
     """
     with many_records():
-        view = build_view(report_inputs(path))
-    folder = StudyFolder(path).report
+        study, inputs = report_inputs(path)
+        view = build_view(inputs)
+    folder = study.folder.revision(newest(study.state))
     for name, data in report_files(view).items():
-        write_atomic(folder / name, data)
+        if not study.state.revisions:
+            write_atomic(folder / name, data)
+        elif not (folder / name).is_file() or (folder / name).read_bytes() != data:
+            raise InputRefused(
+                "the newest report is not what the records give; a report that was revised is not rewritten",
+                where=str(folder / name),
+                expected=f"revision {newest(study.state)} as it was written",
+                remedy=f"esac-ag report {path} --revise --reason TEXT adds another revision",
+            )
     return view, folder
 
 
@@ -42,8 +57,8 @@ def report_files(view: ReportView) -> dict[str, bytes]:
     return files | {SENSITIVITY_CSV: render_sensitivity_csv(view).encode()}
 
 
-def report_inputs(path: Path) -> ReportInputs:
-    """What the pure report of a folder is computed from; of gradings only the facts are ever held.
+def report_inputs(path: Path) -> tuple[StudyRecords, ReportInputs]:
+    """A study's records without its gradings, and what its report is computed from: facts of gradings alone.
 
     Raises:
         InputRefused: the folder holds no study, or a file of it is damaged.
@@ -53,11 +68,22 @@ def report_inputs(path: Path) -> ReportInputs:
     graded = vouched(study.folder, study.state, RESULT, Grading)
     facts = {name: GradingFacts.of(one) for name, one in graded}
     refuse_other_plan(study, facts)
-    return inputs_of(study, facts)
+    return study, inputs_of(study, facts)
 
 
-def inputs_of(study: StudyRecords, gradings: Mapping[str, GradingFacts] | None = None) -> ReportInputs:
-    """What the pure report is computed from; facts of the study's own gradings where none are given."""
+def inputs_of(
+    study: StudyRecords,
+    gradings: Mapping[str, GradingFacts] | None = None,
+    *,
+    revision: Revision | None = None,
+) -> ReportInputs:
+    """What the pure report is computed from.
+
+    Args:
+        study: its records.
+        gradings: facts of its gradings; by default of those in the records.
+        revision: of a report that is about to be added; by default the newest one that the ledger tells.
+    """
     if gradings is None:
         gradings = {name: GradingFacts.of(one) for name, one in study.gradings.items()}
     planned = make_schedule(*design_of(study.manifest))
@@ -80,10 +106,15 @@ def inputs_of(study: StudyRecords, gradings: Mapping[str, GradingFacts] | None =
         counting=counting,
         tasks=study.tasks,
         deviations=tuple(_deviations(study)),
+        revision=revision or revision_of(study.state.revisions),
         ledger=LedgerSummary(
             spoiled=spoiled,
             retries=sum(launch.ordinal > 1 for launch in launches),
             pauses=len(study.state.pauses),
+            stopped=tuple(
+                StoppedArm(arm=stop.arm, task=stop.task, kind=stop.kind, attempts=stop.attempts)
+                for stop in study.state.stopped.values()
+            ),
         ),
     )
 

@@ -13,6 +13,7 @@ from esac_ag.artifacts import write_atomic
 from esac_ag.canonical import canonical_json, sha256_of
 from esac_ag.clock import Seeds
 from esac_ag.conduct.opening import read_book
+from esac_ag.conduct.programme import Programme
 from esac_ag.conduct.revision import harness_of
 from esac_ag.errors import InfrastructureFailure, InputRefused
 from esac_ag.grading.proof_record import ProofRecord
@@ -20,6 +21,7 @@ from esac_ag.manifest.draft import Draft, DraftArm, DraftTask
 from esac_ag.manifest.draft_rules import default_task_path
 from esac_ag.manifest.findings import Severity, refused
 from esac_ag.manifest.inventory import inventory_of
+from esac_ag.manifest.lineage import Lineage
 from esac_ag.manifest.plan import (
     NEUTRAL,
     AgentKind,
@@ -61,6 +63,7 @@ class Sealing:
     """The draft's, which its paths are relative to."""
     output: Path
     workspace: Workspace
+    programme: Programme
 
     @property
     def probe_path(self) -> Path:
@@ -148,7 +151,8 @@ def task_path(task: DraftTask | TaskReference, folder: Path) -> Path:
 def _manifest(sealing: Sealing) -> Manifest:
     draft, folder, output = sealing.draft, sealing.folder, sealing.output
     seed = draft.seed or clock.opaque_id()
-    arms = tuple(_arm(arm, folder, output) for arm in draft.arms)
+    lineages = sealing.programme.lineages
+    arms = tuple(_arm(arm, folder, output, lineages.get(arm.id)) for arm in draft.arms)
     design = (seed, [task.id for task in draft.tasks], [arm.id for arm in arms], draft.repetitions)
     first_arm = next(arm.id for arm in arms if arm.id != NEUTRAL)
     interval_seed = f"{Seeds(seed).number('interval') >> 192:016x}"
@@ -173,6 +177,8 @@ def _manifest(sealing: Sealing) -> Manifest:
         policies=draft.policies,
         analysis=draft.analysis.sealed(interval_seed, first_arm),
         prices=draft.prices,
+        decision=draft.decision,
+        holdout_of=sealing.programme.holdout_of,
     )
 
 
@@ -199,7 +205,7 @@ def _sealed_agent(agent: AgentPlan, folder: Path, output_folder: Path, workspace
     return agent.model_copy(update={"settings": settings})
 
 
-def _arm(arm: DraftArm, folder: Path, output: Path) -> Arm:
+def _arm(arm: DraftArm, folder: Path, output: Path, lineage: Lineage | None) -> Arm:
     if arm.bundle is None:
         return Arm(id=arm.id, kind=ArmKind.NONE, bundle=None, files=())
     tree = read_bundle(folder / arm.bundle)
@@ -209,6 +215,7 @@ def _arm(arm: DraftArm, folder: Path, output: Path) -> Arm:
         bundle=_relative(folder / arm.bundle, output.parent),
         files=inventory_of(tree),
         install=arm.install,
+        lineage=lineage,
     )
 
 

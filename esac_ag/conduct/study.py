@@ -27,6 +27,7 @@ from esac_ag.attempt.events import (
     StudyPausedEvent,
 )
 from esac_ag.clock import Seeds
+from esac_ag.conduct.stopping import ArmStopper
 from esac_ag.conduct.work import CellWork, Kept, OpenPlan
 from esac_ag.errors import (
     HarnessError,
@@ -58,6 +59,9 @@ class Watcher(Protocol):
     def spoiled(self, cell: Cell, reason: str, *, retry_in_s: float | None) -> None:
         """The infrastructure spoiled a launch or a grading."""
 
+    def halted(self, cell: Cell) -> None:
+        """A cell that was to be done is not: its arm was stopped by rule."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -67,11 +71,13 @@ class Progress:
     done: int
     launched: int
     """Launches of this session."""
+    stopped: int = 0
+    """Cells that are not launched any more, because their arm was stopped by rule."""
 
     @property
     def finished(self) -> bool:
-        """Whether every planned cell is done."""
-        return self.done == self.planned
+        """Whether every planned cell is done, or of a stopped arm."""
+        return self.done + self.stopped == self.planned
 
 
 def run_study(
@@ -97,13 +103,21 @@ def run_study(
         study.engine.clean(study.workspace.label, study.manifest.study_id)
         remove_abandoned_folders(study.workspace.state)
         session.cancel_unfinished()
+        session.stopper.look_at_all()
         todo = session.left_to_do(cells)
-        watcher.planned(len(cells), len(cells) - len(todo))
+        still = len(cells) - session.stopped(cells)
+        watcher.planned(still, still - len(todo))
         session.work(todo if limit is None else todo[:limit], concurrency)
-        done = len(cells) - len(session.left_to_do(cells))
-        if done == len(cells) and not ledger.state.finished:
+        stopped = session.stopped(cells)
+        done = len(cells) - stopped - len(session.left_to_do(cells))
+        progress = Progress(planned=len(cells), done=done, launched=session.launched, stopped=stopped)
+        if progress.finished and not ledger.state.finished:
             ledger.append(StudyFinished())
-        return Progress(planned=len(cells), done=done, launched=session.launched)
+        return progress
+
+
+class _ArmIsStoppedError(Exception):
+    """A launch is not made: its arm was stopped by rule."""
 
 
 class _Session:
@@ -116,6 +130,7 @@ class _Session:
         self._watcher = watcher
         self._failure: HarnessError | None = None
         self._mutex = threading.Lock()
+        self.stopper = ArmStopper(opened.early_stop, ledger)
         self.launched = 0
 
     def open(self, concurrency: int) -> None:
@@ -157,11 +172,19 @@ class _Session:
             )
 
     def left_to_do(self, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-        """Cells without a graded attempt that counts, in the sealed order."""
+        """Cells without a graded attempt that counts, in the sealed order; those of stopped arms are not."""
         with self._ledger.locked() as state:
             return tuple(
-                cell for cell in cells if (attempt := state.counting(cell)) is None or attempt.grading is None
+                cell
+                for cell in cells
+                if ((attempt := state.counting(cell)) is None or attempt.grading is None)
+                and not state.is_stopped(cell)
             )
+
+    def stopped(self, cells: tuple[Cell, ...]) -> int:
+        """How many cells are not launched any more."""
+        with self._ledger.locked() as state:
+            return sum(state.is_stopped(cell) for cell in cells)
 
     def work(self, cells: tuple[Cell, ...], concurrency: int) -> None:
         """Work through cells in order, several at a time; the first failure ends all."""
@@ -189,6 +212,8 @@ class _Session:
             return
         try:
             self._cell(cell)
+        except _ArmIsStoppedError:
+            self._watcher.halted(cell)
         except HarnessError as error:
             self._fail(error)
             self._pause(error)
@@ -239,6 +264,8 @@ class _Session:
     def _launch(self, cell: Cell, work: CellWork) -> tuple[str, Outcome, str]:
         attempt_id = clock.opaque_id()
         with self._ledger.locked() as state:
+            if state.is_stopped(cell):
+                raise _ArmIsStoppedError
             ordinal = state.launches(cell) + 1
             self._ledger.append(AttemptStarted(attempt_id=attempt_id, cell=cell, ordinal=ordinal))
             self.launched += 1
@@ -279,7 +306,11 @@ class _Session:
                     raise self._used_up(cell, reason, retries) from error
                 self._back_off(cell, reason, grading_number + 1)
             else:
-                self._ledger.append(AttemptGraded(attempt_id=attempt_id, status=status, artifacts=artifacts))
+                graded = AttemptGraded(attempt_id=attempt_id, status=status, artifacts=artifacts)
+                # Together, so that a stop follows from all gradings that the ledger holds before it.
+                with self._ledger.locked():
+                    self._ledger.append(graded)
+                    self.stopper.look_at(attempt_id)
                 return status
         raise AssertionError("the loop returns or raises")
 

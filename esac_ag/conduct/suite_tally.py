@@ -73,6 +73,9 @@ class SuiteTally:
         then = "no retry is left" if retry_in_s is None else f"again in {retry_in_s:.1f} s"
         self._tell(f"infrastructure: {cell.task}: {reason}; {then}")
 
+    def halted(self, cell: Cell) -> None:
+        """Nothing: no rule stops an arm of a suite run."""
+
     def _take(self, grading: ItemGrading) -> None:
         key = grading.cell.task, grading.cell.arm
         runs = self._gradings.setdefault(key, {})

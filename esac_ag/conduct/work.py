@@ -8,6 +8,7 @@ from typing import Protocol
 
 from esac_ag.attempt import AttemptRecord, Cell, GradingStatus
 from esac_ag.conduct.context import Site
+from esac_ag.manifest.package import CriticalFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,18 @@ class CellWork(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyStop:
+    """What stopping a harmful arm needs to know."""
+
+    arms: frozenset[str]
+    """Those that may be stopped; never the control."""
+    control: str
+    runs_needed: int
+    kinds_of: Callable[[str, str], tuple[CriticalFailure, ...]]
+    """Critical failures of an attempt, by its id and the digest of its grading in the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
 class OpenPlan:
     """A plan whose seals hold, ready to run."""
 
@@ -64,3 +77,5 @@ class OpenPlan:
     """How the work goes on after it stopped; a remedy."""
     prepare: Callable[[Cell], CellWork]
     """The work on a cell. Raises InputRefused when what it needs is not the sealed one."""
+    early_stop: EarlyStop | None = None
+    """None: no arm is ever stopped."""

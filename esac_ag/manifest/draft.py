@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from esac_ag.manifest.decision import DecisionRules
+from esac_ag.manifest.lineage import DraftLineage
 from esac_ag.manifest.plan import (
     AgentPlan,
     Analysis,
@@ -31,6 +33,8 @@ class DraftArm(Record):
     id: Identifier
     bundle: str | None = None
     install: Install = Install()
+    lineage: DraftLineage | None = None
+    """Left out: what `esac-ag arm freeze --revises` kept beside the bundle, or nothing."""
 
 
 class DraftTask(Record):
@@ -94,4 +98,7 @@ class Draft(Record):
     tasks: Annotated[tuple[DraftTask, ...], Field(min_length=1)]
     policies: Policies = Policies()
     analysis: DraftAnalysis = DraftAnalysis()
+    decision: DecisionRules = DecisionRules()
     prices: Prices | None = None
+    holdout_of: Identifier | None = None
+    """Study whose provisional winner a holdout is for; a holdout needs it, other phases refuse it."""

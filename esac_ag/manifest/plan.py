@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from esac_ag.canonical import HashRule
+from esac_ag.manifest.decision import DecisionRules
+from esac_ag.manifest.lineage import HoldoutOf, Lineage
 from esac_ag.record import Identifier, Record, Sha256
 
 NEUTRAL = "neutral"
@@ -232,6 +234,8 @@ class Arm(Record):
     """Folder relative to the manifest; null for the control."""
     files: tuple[BundleFile, ...]
     install: Install = Install()
+    lineage: Lineage | None = None
+    """Null: nobody said that the bundle revises another one."""
 
 
 class TaskReference(Record):
@@ -374,3 +378,6 @@ class Manifest(Plan):
     arms: Annotated[tuple[Arm, ...], Field(min_length=2)]
     tasks: Annotated[tuple[TaskReference, ...], Field(min_length=1)]
     analysis: Analysis
+    decision: DecisionRules = DecisionRules()
+    holdout_of: HoldoutOf | None = None
+    """Given if the phase is a holdout that was sealed with its study."""

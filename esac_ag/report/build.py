@@ -11,6 +11,7 @@ from esac_ag.report.claim import limits_of_claim
 from esac_ag.report.comparisons import arm_comparison, arm_scores, dimension_comparison, task_arm
 from esac_ag.report.costs import arm_costs
 from esac_ag.report.counts import arm_counts, critical_count, critical_runs
+from esac_ag.report.decision_build import arm_decisions
 from esac_ag.report.escaping import visible
 from esac_ag.report.inputs import ReportInputs, SpoiledAttempt, refuse_contradictions
 from esac_ag.report.manipulation import RunProof, manipulation_check
@@ -65,6 +66,8 @@ def build_view(inputs: ReportInputs) -> ReportView:
         attempts=_attempt_rows(facts),
         limits_of_claim=limits_of_claim(inputs.manifest, inputs.tasks),
         sensitivity=study_sensitivity(facts, comparisons),
+        decisions=arm_decisions(facts, comparisons, check),
+        revision=inputs.revision,
     )
 
 
@@ -149,6 +152,7 @@ def _incidents(facts: Facts) -> Incidents:
             if run.state is not RunState.GRADED
         ),
         deviations=tuple(visible(text) for text in facts.inputs.deviations),
+        stopped=ledger.stopped,
     )
 
 

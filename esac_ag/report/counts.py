@@ -30,6 +30,7 @@ def arm_counts(facts: Facts, arm: str) -> ArmCounts:
         invalid=states[RunState.INVALID],
         ungraded=states[RunState.UNGRADED],
         missing=states[RunState.MISSING],
+        stopped=states[RunState.STOPPED],
         infra_attempts=spoiled[Outcome.INFRA],
         cancelled_attempts=spoiled[Outcome.CANCELLED],
     )

@@ -13,6 +13,8 @@ from esac_ag.manifest.package import TaskPackage
 from esac_ag.manifest.plan import Manifest
 from esac_ag.record import Record, Sha256
 from esac_ag.report.gradings import GradingFacts
+from esac_ag.report.standing import Revision, StoppedArm
+from esac_ag.study.quality import QualityScore
 
 
 class SpoiledAttempt(Record):
@@ -33,6 +35,7 @@ class LedgerSummary(Record):
     """Launches of a cell after its first."""
     pauses: int = 0
     """Times the study stopped because retries were used up."""
+    stopped: tuple[StoppedArm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,10 @@ class ReportInputs:
     ledger: LedgerSummary = field(default_factory=LedgerSummary)
     deviations: tuple[str, ...] = ()
     """What was done otherwise than sealed, a sentence each."""
+    quality: Mapping[str, QualityScore] | None = None
+    """By attempt id, once a blinded review was unblinded; none before."""
+    revision: Revision | None = None
+    """None: the first report."""
 
 
 def refuse_contradictions(inputs: ReportInputs) -> None:
@@ -83,6 +90,18 @@ def refuse_contradictions(inputs: ReportInputs) -> None:
         _check_grading(attempt_id, grading, by_id)
     for attempt_id, loaded in inputs.loaded.items():
         _check_loaded(attempt_id, loaded, by_id)
+    _check_later(inputs, by_id)
+
+
+def _check_later(inputs: ReportInputs, by_id: Mapping[str, AttemptRecord]) -> None:
+    """What the ledger and a review tell of arms and attempts."""
+    arms = {arm.id for arm in inputs.manifest.arms}
+    for stopped in inputs.ledger.stopped:
+        if stopped.arm not in arms:
+            _refuse("ledger.jsonl", "stopped arms of the manifest", stopped.arm)
+    unknown = sorted(set(inputs.quality or ()) - by_id.keys())
+    if unknown:
+        _refuse("review", "quality scores of attempts with a record", ", ".join(unknown))
 
 
 def _check_plan(inputs: ReportInputs) -> None:

@@ -13,6 +13,7 @@ from esac_ag.canonical import canonical_json
 from esac_ag.manifest.package import Dimension
 from esac_ag.record import Record
 from esac_ag.report.costs import value_of
+from esac_ag.report.decision_csv import decision_csv
 from esac_ag.report.escaping import csv_text
 from esac_ag.report.numbers import NOT_ESTIMABLE, UNAVAILABLE
 from esac_ag.report.view import ArmComparison, AttemptRow, CostMeasure, ReportView
@@ -57,7 +58,7 @@ def _json_of(value: Record | tuple[Record, ...] | JsonValue) -> bytes:
 
 
 def render_csv(view: ReportView) -> dict[str, str]:
-    """`report.csv`: one row per attempt, then one per task and compared arm.
+    """`report.csv`: one row per attempt, then one per task and compared arm; and `decision.csv`.
 
     Empty means that the column has no meaning for the row; what is unknown reads `unavailable` and what
     cannot be computed `not estimable`. Text that a spreadsheet would take for a formula starts with `'`.
@@ -73,7 +74,7 @@ def render_csv(view: ReportView) -> dict[str, str]:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in chain(attempts, pairs))
-    return {CSV_NAME: buffer.getvalue()}
+    return {CSV_NAME: buffer.getvalue(), **decision_csv(view)}
 
 
 def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> dict[str, Field]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from esac_ag.report.decision_markdown import decision_section, revision_lines
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.manipulation_text import manipulation_section
 from esac_ag.report.markdown_results import (
@@ -27,11 +28,13 @@ def render_markdown(view: ReportView) -> str:
     lines = [
         f"# Report of the study {code(view.header.study_id)}",
         "",
+        *revision_lines(view),
         *_notices(view),
         f"**{safe(view.answer, limit=2000)}**",
         "",
         *summary_table(view),
         "",
+        *decision_section(view),
         *_counts(view),
         *manipulation_section(view.manipulation, tuple(item.arm for item in view.counts)),
         *comparison_sections(view),
@@ -57,20 +60,21 @@ def _counts(view: ReportView) -> Iterator[str]:
     yield "## Runs and attempts"
     yield ""
     yield (
-        "Planned runs are graded, invalid (the grader could not judge), waiting for grading, or missing. "
-        "Graded runs ended by themselves, at a limit, or with an agent error; all three are scored. Spoiled "
+        "Planned runs are graded, invalid (the grader could not judge), waiting for grading, missing, or "
+        "stopped (not launched, because their arm was stopped by rule). Graded runs ended by themselves, at "
+        "a limit, or with an agent error; all three are scored. Spoiled "
         "and cancelled attempts are no runs: they were, or will be, done again."
     )
     yield ""
     yield from table(
         (
             *("Arm", "Agent", "Planned", "Graded", "of these: completed", "at a limit", "agent error"),
-            *("Invalid", "Not yet graded", "Missing", "Spoiled attempts", "Cancelled attempts"),
+            *("Invalid", "Not yet graded", "Missing", "Stopped", "Spoiled attempts", "Cancelled attempts"),
         ),
         [
             (
                 *(code(item.arm), item.agent_kind, item.planned, item.graded, item.completed, item.limit),
-                *(item.agent_error, item.invalid, item.ungraded, item.missing),
+                *(item.agent_error, item.invalid, item.ungraded, item.missing, item.stopped),
                 *(item.infra_attempts, item.cancelled_attempts),
             )
             for item in view.counts

@@ -81,6 +81,9 @@ def incident_section(view: ReportView) -> Iterator[str]:
     yield "## What did not go as planned"
     yield ""
     yield f"- Launches beyond a cell's first: {incidents.retries}. Pauses of the study: {incidents.pauses}."
+    for item in incidents.stopped:
+        shown = ", ".join(code(attempt) for attempt in item.attempts)
+        yield f"- Stopped by rule: {code(item.arm)}, for {item.kind} on {code(item.task)} in {shown}."
     yield from (f"- No score: {safe(text)}." for text in incidents.missing)
     for row in view.attempts:
         if not row.counts:

@@ -61,6 +61,11 @@ class Facts:
         return self.inputs.manifest.repetitions
 
     @cached_property
+    def _stopped(self) -> frozenset[str]:
+        """Arms that were stopped by rule."""
+        return frozenset(item.arm for item in self.inputs.ledger.stopped)
+
+    @cached_property
     def by_cell(self) -> dict[Cell, RunFacts]:
         """Every planned cell."""
         attempts = {attempt.attempt_id: attempt for attempt in self.inputs.attempts}
@@ -94,7 +99,8 @@ class Facts:
     def _run(self, cell: Cell, attempts: dict[str, AttemptRecord]) -> RunFacts:
         attempt = attempts.get(self.inputs.counting.get(cell, ""))
         if attempt is None:
-            return RunFacts(cell, RunState.MISSING, None, None, None, {})
+            state = RunState.STOPPED if cell.arm in self._stopped else RunState.MISSING
+            return RunFacts(cell, state, None, None, None, {})
         grading = self.inputs.gradings.get(attempt.attempt_id)
         state = _state(grading)
         if state is not RunState.GRADED or grading is None or grading.score is None:

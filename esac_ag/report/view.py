@@ -9,8 +9,10 @@ from esac_ag.attempt import Costs, LimitKind, Outcome
 from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.manifest.plan import AgentKind, Image, IntervalMethod, Model, Phase
 from esac_ag.record import Record, Sha256
+from esac_ag.report.decision_view import ArmDecision
 from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.report.sensitivity_view import StudySensitivity
+from esac_ag.report.standing import Revision, StoppedArm
 from esac_ag.statistics.aggregate import RunSummary
 from esac_ag.statistics.estimates import MaybeEstimate
 from esac_ag.statistics.pairs import PairedComparison, TaskPair
@@ -27,6 +29,8 @@ class RunState(StrEnum):
     """An attempt counts and waits for grading."""
     MISSING = "missing"
     """No attempt counts."""
+    STOPPED = "stopped"
+    """No attempt counts, and none will: the arm was stopped by rule. A missing run in every statistic."""
 
 
 class Header(Record):
@@ -56,7 +60,7 @@ class Header(Record):
 
 
 class ArmCounts(Record):
-    """Cells and attempts of an arm. planned = graded + invalid + ungraded + missing."""
+    """Cells and attempts of an arm. planned = graded + invalid + ungraded + missing + stopped."""
 
     arm: str
     agent_kind: AgentKind
@@ -71,6 +75,8 @@ class ArmCounts(Record):
     invalid: int
     ungraded: int
     missing: int
+    stopped: int = 0
+    """Not launched, because the arm was stopped by rule."""
     infra_attempts: int
     """Attempts that the infrastructure spoiled; they are no cells."""
     cancelled_attempts: int
@@ -259,6 +265,7 @@ class Incidents(Record):
     missing: tuple[str, ...]
     """Planned cells without a score, in words."""
     deviations: tuple[str, ...]
+    stopped: tuple[StoppedArm, ...] = ()
 
 
 class Method(Record):
@@ -297,3 +304,7 @@ class ReportView(Record):
     limits_of_claim: tuple[str, ...]
     sensitivity: StudySensitivity | None = None
     """Null in reports of before there was one."""
+    decisions: tuple[ArmDecision, ...] = ()
+    """What the sealed rules say of every arm with a bundle, the primary comparison first."""
+    revision: Revision | None = None
+    """Which report of the study this is; null in the first one."""

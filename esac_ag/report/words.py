@@ -28,7 +28,7 @@ def notices(manifest: Manifest, counts: tuple[ArmCounts, ...], check: Manipulati
             f"{SCRIPTED_NOTICE}. The agent replayed files of actions, so the numbers show that the harness "
             "runs, and nothing else."
         )
-    counted = sum(item.planned - item.missing for item in counts)
+    counted = sum(item.planned - item.missing - item.stopped for item in counts)
     if said := manipulation_notice(check, manifest.agent.kind, counted):
         found.append(said)
     if manifest.phase is Phase.CALIBRATION:
@@ -41,6 +41,12 @@ def notices(manifest: Manifest, counts: tuple[ArmCounts, ...], check: Manipulati
             f"A look at {plural(len(manifest.tasks), 'task')}, fewer than the {FEW_TASKS} of a scored pilot: "
             "it describes what happened on them, and supports no general claim."
         )
+    found += [
+        f"Stopped by rule: {item.arm}, for a critical failure that reproduced on a fresh run; "
+        f"{plural(item.stopped, 'planned run')} of it were not launched."
+        for item in counts
+        if item.stopped
+    ]
     without = sum(item.planned - item.graded for item in counts)
     if without:
         planned = sum(item.planned for item in counts)

@@ -12,9 +12,11 @@ from esac_ag.errors import InputRefused, UsageError
 from esac_ag.manifest.draft import DraftArm
 from esac_ag.manifest.findings import refused, shown_text
 from esac_ag.manifest.inventory import difference, inventory_of
+from esac_ag.manifest.lineage import BundleLineage, DraftLineage
 from esac_ag.manifest.plan import NEUTRAL, ArmKind, BundleFile
 from esac_ag.record import Record, Sha256
 from esac_ag.rooms.bundles import read_bundle
+from esac_ag.rooms.lineages import keep_lineage, kept_lineage, refuse_lineage
 from esac_ag.rooms.reading import CannotRead, read_with_mode
 from esac_ag.rooms.trees import MAX_BYTES, read_tree
 from esac_ag.rooms.workspace import Workspace
@@ -54,10 +56,11 @@ def freeze_arm(
     workspace: Workspace,
     kind: ArmKind | None = None,
     output: Path | None = None,
+    revises: Path | None = None,
 ) -> FrozenArm:
     """Copy a skill folder, an instructions file or any folder to `arms/<id>/`, and take its inventory.
 
-    Caches and version control in the source stay behind.
+    Caches and version control in the source stay behind. What the bundle revises is kept beside its folder.
 
     Raises:
         UsageError: the id is the control's.
@@ -75,7 +78,14 @@ def freeze_arm(
     known = kind_of_bundle(tree)
     _refuse_unless_fitting(tree, kind or known, source)
     folder = output or workspace.arms / arm_id
+    lineage = None
+    if revises is not None:
+        before = bundle_to_freeze(revises).sha256()
+        lineage = BundleLineage(bundle_sha256=tree.sha256(), revises=before)
+        refuse_lineage(folder, lineage)
     copied = lay_down(tree, folder)
+    if lineage is not None:
+        keep_lineage(folder, lineage)
     return _frozen(arm_id, kind or known, folder, workspace, tree, copied=copied)
 
 
@@ -248,8 +258,10 @@ def _frozen(
     arm_id: str, kind: ArmKind, folder: Path, workspace: Workspace, tree: FileTree, *, copied: bool
 ) -> FrozenArm:
     bundle = os.path.relpath(folder.resolve(), workspace.manifests.resolve())
+    kept = kept_lineage(folder, tree.sha256())
+    lineage = None if kept is None else DraftLineage(revises=kept.revises)
     return FrozenArm(
-        arm=DraftArm(id=arm_id, bundle=Path(bundle).as_posix()),
+        arm=DraftArm(id=arm_id, bundle=Path(bundle).as_posix(), lineage=lineage),
         kind=kind,
         folder=shown_text(str(folder)),
         files=inventory_of(tree),

@@ -49,8 +49,9 @@ def test_the_guide_leads_from_a_skill_to_a_report(tmp_path: Path) -> None:
     """Every `sh` block of docs/study.md works, with a scripted agent."""
     said = done("study.md", tmp_path, {}, {})
     report = tmp_path / "my-workspace" / "results" / "rehearsal" / "report"
-    names = {"report.md", "report.json", "report.csv", "sensitivity.csv"}
-    assert {path.name for path in report.iterdir()} == names
+    files = {"report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv"}
+    assert {path.name for path in report.iterdir()} == files | {"revision-2"}
+    assert {path.name for path in (report / "revision-2").iterdir()} == files
     assert "everything holds" in said
     assert "scripted" in (report / "report.md").read_text().lower()
 

@@ -230,7 +230,7 @@ def test_a_report_that_is_older_than_the_records_is_found(tmp_path: Path) -> Non
     assert audit(folder_of(study).path).clean
     run(study)
     places = [where for where, _ in told(audit(folder_of(study).path))]
-    names = ("report.md", "report.json", "report.csv", "sensitivity.csv")
+    names = ("report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv")
     assert places == [f"report/{name}" for name in names]
 
 

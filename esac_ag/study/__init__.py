@@ -1,0 +1,1 @@
+"""What a finished study is taken through: blinded review, decision rules, the conclusion."""

@@ -1,0 +1,54 @@
+"""The quality score of one run, as a blinded review locked it."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Final, Self
+
+from pydantic import Field, model_validator
+
+from esac_ag.manifest.package import CriticalFailure, Dimension
+from esac_ag.record import Record
+from esac_ag.statistics.estimates import rounded
+
+HIGHEST_ANCHOR: Final = 4.0
+WEIGHTS: Final = {
+    Dimension.BEHAVIOUR: 0.35,
+    Dimension.SCOPE: 0.25,
+    Dimension.ROBUSTNESS: 0.20,
+    Dimension.MAINTAINABILITY: 0.10,
+    Dimension.VERIFICATION: 0.10,
+}
+"""Of the protocol's five dimensions; they sum to 1."""
+
+Anchored = Annotated[float, Field(ge=0, le=HIGHEST_ANCHOR)]
+
+
+class QualityScore(Record):
+    """What the reviewers, or the adjudicator, gave one attempt."""
+
+    dimensions: dict[Dimension, Anchored]
+    """0 to 4 in each of the five dimensions."""
+    critical_failures: tuple[CriticalFailure, ...] = ()
+    """Those that the review settled on."""
+    provisional: bool = False
+    """Whether a model alone judged."""
+
+    @model_validator(mode="after")
+    def _all_dimensions(self) -> Self:
+        missing = [dimension.value for dimension in Dimension if dimension not in self.dimensions]
+        if missing:
+            raise ValueError(f"no score in {', '.join(missing)}")
+        return self
+
+    @property
+    def points(self) -> float:
+        """The weighted average, 0 to 100."""
+        return rounded(
+            100.0 * math.fsum(WEIGHTS[name] * self.dimensions[name] for name in Dimension) / HIGHEST_ANCHOR
+        )
+
+    @property
+    def dimension_points(self) -> dict[Dimension, float]:
+        """Each dimension, 0 to 100."""
+        return {name: rounded(100.0 * self.dimensions[name] / HIGHEST_ANCHOR) for name in Dimension}
