@@ -10,6 +10,15 @@ from typing import Annotated, Literal, assert_never
 from pydantic import Field
 
 from esac_ag.attempt import GRADED_OUTCOMES, Cell, GradingStatus, Outcome
+from esac_ag.attempt.review_events import (
+    AdjudicationPrepared,
+    ArmsGuessed,
+    ReviewBody,
+    ReviewLocked,
+    ReviewPrepared,
+    ReviewState,
+    ReviewUnblinded,
+)
 from esac_ag.manifest.plan import AgentKind
 from esac_ag.record import Identifier, Record, Sha256
 
@@ -115,6 +124,7 @@ Body = (
     | StudyPausedEvent
     | StudyFinished
     | TailRecovered
+    | ReviewBody
 )
 
 
@@ -157,6 +167,7 @@ class StudyState:
     pauses: list[str] = field(default_factory=list)
     recovered_tails: int = 0
     finished: bool = False
+    review: ReviewState = field(default_factory=ReviewState)
     _counting: dict[Cell, AttemptState] = field(default_factory=dict)
     _launches: Counter[Cell] = field(default_factory=Counter)
 
@@ -196,6 +207,10 @@ class StudyState:
                 self.finished = True
             case TailRecovered():
                 self.recovered_tails += 1
+            case (
+                ReviewPrepared() | ReviewLocked() | AdjudicationPrepared() | ArmsGuessed() | ReviewUnblinded()
+            ):
+                self.review.apply(body)
             case _:
                 assert_never(body)
 

@@ -172,6 +172,7 @@ def _manifest(sealing: Sealing) -> Manifest:
         tasks=_task_references(sealing),
         policies=draft.policies,
         analysis=draft.analysis.sealed(interval_seed, first_arm),
+        review=draft.review,
         prices=draft.prices,
     )
 

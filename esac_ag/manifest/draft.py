@@ -19,6 +19,7 @@ from esac_ag.manifest.plan import (
     Phase,
     Policies,
     Prices,
+    ReviewPlan,
     Suite,
     SuiteName,
 )
@@ -94,4 +95,5 @@ class Draft(Record):
     tasks: Annotated[tuple[DraftTask, ...], Field(min_length=1)]
     policies: Policies = Policies()
     analysis: DraftAnalysis = DraftAnalysis()
+    review: ReviewPlan = ReviewPlan()
     prices: Prices | None = None

@@ -1,0 +1,1 @@
+"""Judging submissions without knowing their arm: packets, forms, disagreement, agreement. Pure, no I/O."""
