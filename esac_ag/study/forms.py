@@ -139,6 +139,8 @@ class FormFault(Record):
     pointer: str
     """JSON pointer into the form, such as `/scores/scope/evidence/0/link`."""
     what: str
+    missing: bool = False
+    """Whether it only is not filled in yet."""
 
 
 class Progress(Record):
@@ -167,23 +169,26 @@ def faults_of(form: Form, packet: Packet, critical_failures: Sequence[str]) -> t
         found += _score_faults(scale.dimension, form.scores.get(scale.dimension, Judged()), links)
     found += _critical_faults(form, links, critical_failures)
     if form.uncertainty.level is None:
-        found.append(FormFault(pointer="/uncertainty/level", what="say low, medium or high"))
+        found.append(FormFault(pointer="/uncertainty/level", what="say low, medium or high", missing=True))
     return tuple(found)
 
 
 def _score_faults(dimension: Dimension, judged: Judged, links: frozenset[str]) -> Iterator[FormFault]:
     at = f"/scores/{dimension.value}"
     if judged.score is None:
-        yield FormFault(pointer=f"{at}/score", what="give a score from 0 to 4")
+        yield FormFault(pointer=f"{at}/score", what="give a score from 0 to 4", missing=True)
     elif judged.score < TOP_SCORE and not judged.evidence:
-        yield FormFault(pointer=f"{at}/evidence", what="a score below 4 needs evidence for the deduction")
+        what = "a score below 4 needs evidence for the deduction"
+        yield FormFault(pointer=f"{at}/evidence", what=what, missing=True)
     for index, evidence in enumerate(judged.evidence):
         yield from _evidence_faults(f"{at}/evidence/{index}", evidence, links)
 
 
 def _critical_faults(form: Form, links: frozenset[str], known: Sequence[str]) -> Iterator[FormFault]:
     if form.critical is None:
-        yield FormFault(pointer="/critical", what="name the critical failures, or say that there is none")
+        yield FormFault(
+            pointer="/critical", what="name the critical failures, or say that there is none", missing=True
+        )
         return
     for index, finding in enumerate(form.critical):
         at = f"/critical/{index}"
@@ -196,9 +201,9 @@ def _critical_faults(form: Form, links: frozenset[str], known: Sequence[str]) ->
 
 def _evidence_faults(at: str, evidence: Evidence, links: frozenset[str]) -> Iterator[FormFault]:
     if not evidence.text.strip():
-        yield FormFault(pointer=f"{at}/text", what="say in words what is wrong")
+        yield FormFault(pointer=f"{at}/text", what="say in words what is wrong", missing=True)
     if not evidence.link:
         what = f"point at a line (path:12), a command, a claim, or `{WHOLE_DIFF}` for the whole"
-        yield FormFault(pointer=f"{at}/link", what=what)
+        yield FormFault(pointer=f"{at}/link", what=what, missing=True)
     elif evidence.link not in links:
         yield FormFault(pointer=f"{at}/link", what="the packet has no such line, command, claim or check")

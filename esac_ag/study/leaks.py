@@ -1,0 +1,120 @@
+"""The second look: a packet is searched, after masking, for all that could tell its arm. Pure.
+
+It reads every text of the packet but the task's own, in another way than masking does: word by word, with
+`seen_words`, across the ends of texts. What it finds, masking missed; then no packet may be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
+
+from esac_ag.manifest.findings import pointer
+from esac_ag.record import Record
+from esac_ag.seen_words import as_phrase, readable_text, words_of
+from esac_ag.study.giveaways import RUN_WORDS, SHORTEST_NAME, Sources
+from esac_ag.study.packets import MASK, Packet
+from esac_ag.tree import FileTree
+
+_OF_THE_TASK: Final = frozenset({"task", "label"})
+_CODE: Final = "diff"
+
+
+class Leak(Record):
+    """Something in a packet that tells its arm."""
+
+    pointer: str
+    """JSON pointer into the packet."""
+    what: str
+    """What kind of thing it is; never the text around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeakScan:
+    """What is searched for in the packets of one task."""
+
+    _runs: frozenset[str]
+    _names: Mapping[str, str]
+    """What it is, by phrase; in prose."""
+    _code_names: Mapping[str, str]
+    """In the diff, where words that the repository has too are nobody's."""
+    _ids: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sources: Sources, known: Iterable[str]) -> LeakScan:
+        """The scan for a task.
+
+        Args:
+            sources: from the sealed plan.
+            known: the task's request and the texts of its snapshot.
+        """
+        everybodys = [words_of(text) for text in known]
+        runs = {run for tree in sources.bundles.values() for run in _runs_of(tree)}
+        for words in everybodys:
+            runs -= set(_runs(words))
+        joined = [as_phrase(words) for words in everybodys]
+        arms = {
+            as_phrase(words_of(arm)): "an arm's id" for arm in sources.bundles if len(arm) >= SHORTEST_NAME
+        }
+        models = {
+            as_phrase(words_of(name)): "a model's name"
+            for name in sources.names
+            if len(name) >= SHORTEST_NAME
+        }
+
+        def new(names: Mapping[str, str]) -> dict[str, str]:
+            return {p: what for p, what in names.items() if not any(p in text for text in joined)}
+
+        arms.pop(as_phrase([]), None)
+        models.pop(as_phrase([]), None)
+        return cls(frozenset(runs), arms | new(models), new(arms | models), sources.ids)
+
+    def leaks(self, packet: Packet) -> tuple[Leak, ...]:
+        """Everything that it finds; empty for a packet that may be shown."""
+        texts = list(_texts(packet.model_dump(mode="json"), ()))
+        found = [leak for place, text in texts for leak in self._in_text(place, text)]
+        return (*found, *self._runs_across(texts))
+
+    def _in_text(self, place: tuple[str | int, ...], text: str) -> Iterator[Leak]:
+        folded = text.casefold()
+        for id_ in self._ids:
+            if id_.casefold() in folded:
+                yield Leak(pointer=pointer(*place), what="the id of the study or of an attempt")
+        phrase = as_phrase(words_of(text.replace(MASK, "\n")))
+        for name, what in (self._code_names if place[0] == _CODE else self._names).items():
+            if name in phrase:
+                yield Leak(pointer=pointer(*place), what=what)
+
+    def _runs_across(self, texts: list[tuple[tuple[str | int, ...], str]]) -> Iterator[Leak]:
+        words = [(word, place) for place, text in texts for word in words_of(text)]
+        plain = [word for word, _ in words]
+        for at, run in enumerate(_runs(plain)):
+            if run in self._runs:
+                yield Leak(pointer=pointer(*words[at][1]), what="a phrase of a bundle")
+
+
+def _texts(value: JsonValue, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    match value:
+        case str():
+            yield place, value
+        case list():
+            for index, item in enumerate(value):
+                yield from _texts(item, (*place, index))
+        case dict():
+            for key, item in value.items():
+                if place or key not in _OF_THE_TASK:
+                    yield from _texts(item, (*place, key))
+        case _:
+            return
+
+
+def _runs_of(tree: FileTree) -> Iterator[str]:
+    for node in tree.files().values():
+        yield from _runs(words_of(readable_text(node.data)))
+
+
+def _runs(words: list[str]) -> Iterator[str]:
+    return (" ".join(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1))
