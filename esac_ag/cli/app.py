@@ -25,6 +25,7 @@ from esac_ag.cli.place import (
     stdout,
     workspace_at,
 )
+from esac_ag.cli.review_commands import review_app
 from esac_ag.cli.schema_command import schema
 from esac_ag.cli.suite_commands import suite_app
 from esac_ag.cli.task_commands import RepeatsOption, task_app
@@ -43,6 +44,7 @@ app.add_typer(arm_app, name="arm")
 app.add_typer(images_app, name="images")
 app.add_typer(suite_app, name="suite")
 app.add_typer(export_app, name="export")
+app.add_typer(review_app, name="review")
 app.command()(compare)
 app.command()(doctor)
 app.command()(validate)

@@ -18,6 +18,7 @@ from esac_ag.conduct.audit_ledger import ledger_findings, ledger_notes
 from esac_ag.conduct.audit_plan import plan_findings
 from esac_ag.conduct.audit_records import AuditFinding, Records
 from esac_ag.conduct.audit_reports import report_findings
+from esac_ag.conduct.audit_review import review_findings
 from esac_ag.conduct.audit_suite import suite_plan_findings, suite_report_findings
 from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.opening import design_of
@@ -83,7 +84,7 @@ def audit(
     study = read_study(path, unreadable=unreadable)
     cells = make_schedule(*design_of(study.manifest))
     reports = report_findings(study.folder, lambda: report_files(build_view(inputs_of(study))))
-    own = [*plan_findings(study, cells), *reports]
+    own = [*plan_findings(study, cells), *reports, *review_findings(study)]
     return _report_of(study, cells, own, unreadable)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,17 +150,21 @@ def _kind_of(path: Path) -> str:
 
 def _read(path: Path, reviewer: str) -> _File:
     kind = _kind_of(path)
-    try:
-        text = read_bounded(path, cap_bytes=FILE_CAP_BYTES).decode("utf-8")
-    except (CannotRead, UnicodeDecodeError) as error:
-        raise InputRefused(
-            "the file cannot be read", where=str(path), expected="a text file in UTF-8", found=str(error)
-        ) from error
+    text = _text_of(path)
     if kind == TABLE:
         table = read_table(text)
         faults = tuple(f"row {fault.row}: {fault.what}" for fault in table.faults)
         return _File(tuple(table.forms.values()), faults, table)
     return _read_json(text, reviewer)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_bounded(path, cap_bytes=FILE_CAP_BYTES).decode("utf-8")
+    except (CannotRead, UnicodeDecodeError) as error:
+        raise InputRefused(
+            "the file cannot be read", where=str(path), expected="a text file in UTF-8", found=str(error)
+        ) from error
 
 
 def _read_json(text: str, reviewer: str) -> _File:
@@ -174,3 +180,29 @@ def _read_json(text: str, reviewer: str) -> _File:
     if found.author.provisional:
         return _File((), ("/author: a model's forms are made by `review judge`, never imported",))
     return _File(found.forms)
+
+
+def read_guesses(path: Path) -> dict[str, str | None]:
+    """Guesses of arms from a CSV file with the columns `label` and `arm`; an empty arm is no idea.
+
+    Raises:
+        InputRefused: it is no such table, or names a label twice; every fault is told with its row.
+    """
+    rows = list(csv.reader(io.StringIO(_text_of(path).removeprefix("\ufeff"), newline="")))
+    faults = [] if rows and rows[0] == ["label", "arm"] else ["row 1: the heading is not label,arm"]
+    found: dict[str, str | None] = {}
+    for number, cells in enumerate(rows[1:], start=2):
+        if not any(cells):
+            continue
+        if len(cells) != 2:  # noqa: PLR2004  (label and arm)
+            faults.append(f"row {number}: {len(cells)} cells where 2 are expected")
+            continue
+        label, arm = (cell.strip() for cell in cells)
+        if label in found:
+            faults.append(f"row {number}: {shown_text(label)} is there twice")
+        found[label] = arm or None
+    if faults:
+        raise InputRefused(
+            "the guesses cannot be read", where=str(path), found="; ".join(faults[:MOST_SHOWN])
+        )
+    return found

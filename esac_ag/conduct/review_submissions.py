@@ -25,7 +25,7 @@ from esac_ag.tree import FileTree
 
 COMMANDS: Final = "commands.jsonl"
 PATCH: Final = "patch.diff"
-SHORTEST_ID: Final = 8
+SHORTEST_ID: Final = 6
 """Shorter ids of studies are words."""
 
 

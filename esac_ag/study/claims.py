@@ -30,7 +30,7 @@ _FENCE: Final = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _TAG: Final = re.compile(r"</?[A-Za-z][^>]{0,200}>")
 _LINE_START: Final = re.compile(r"^[ \t]*(?:[-*+•>|]+|#{1,6}|\d{1,3}[.)]|\[[ xX]\])[ \t]+")
-_EMPHASIS: Final = re.compile(r"\*\*|__|`|~~|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
+_EMPHASIS: Final = re.compile(r"\*\*|__|`|~~|(?<![\w*])\*(?=\w)|(?<=[\w.!?,;:)])\*(?![\w*])")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])[\"')\]]*\s+(?=[A-Z0-9\"'(\[`])")
 _OPENING: Final = re.compile(
     r"^(?:(?:great|perfect|done|excellent|awesome|nice|success|summary|results?|status|note|ok|okay"
@@ -51,7 +51,8 @@ def claims_of(entries: Sequence[Entry], masker: Masker) -> tuple[Claim, ...]:
         text = normalised(sentence)
         if text and _CLAIM.search(text):
             found.setdefault(text.casefold(), text)
-    texts = [masker.prose(text) for text in found.values()]
+    # Masked together: a phrase may go on from one sentence to the next.
+    texts = masker.prose("\n".join(found.values())).split("\n") if found else []
     kept = texts[:MOST_CLAIMS]
     if len(texts) > MOST_CLAIMS:
         kept.append(f"({len(texts) - MOST_CLAIMS} more claims are left out here.)")
@@ -91,4 +92,4 @@ def normalised(sentence: str) -> str:
 def _sentences(text: str) -> Iterator[str]:
     """Sentences and lines; what stands in a fence is a claim as well: a pasted result of tests."""
     for line in _FENCE.sub("", text).splitlines():
-        yield from _SENTENCE_END.split(line)
+        yield from _SENTENCE_END.split(_EMPHASIS.sub("", _LINK.sub(r"\1", line)))

@@ -112,12 +112,12 @@ class GiveAways:
         own = _arm_patterns(sources.bundles)
         files = _file_patterns(sources.bundles.values())
         names = [_name(name) for name in sources.names if len(name) >= SHORTEST_NAME]
-        always = [*map(_exact, sources.ids), *SIGNATURES, *_marked(sources.bundles), *PLACES]
+        always = [*map(_exact, sources.ids), *SIGNATURES, *PLACES, *_marked(sources.bundles)]
         new = _new([*names, *files, *VENDORS], everybodys)
         return cls(
             code=_joined([*always, *new, *_new(own, everybodys)]),
             prose=_joined([*always, *new, *own, *_new(ABOUT_INSTRUCTIONS, everybodys)]),
-            instructions=_joined([*_marked(sources.bundles), *PLACES, *_new(files, everybodys)]),
+            instructions=_joined([*PLACES, *_marked(sources.bundles), *_new(files, everybodys)]),
             runs=frozenset(runs),
             phrases=frozenset(phrases),
             _first_words=frozenset(run.partition(" ")[0] for run in runs) | {p[0] for p in phrases},

@@ -1,7 +1,8 @@
 """The second look: a packet is searched, after masking, for all that could tell its arm. Pure.
 
 It reads every text of the packet but the task's own, in another way than masking does: word by word, with
-`seen_words`, across the ends of texts. What it finds, masking missed; then no packet may be written.
+`seen_words`, and over the ends of texts that are read one after the other. What it finds, masking missed;
+then no packet may be written.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from pydantic import JsonValue
 from esac_ag.manifest.findings import pointer
 from esac_ag.record import Record
 from esac_ag.seen_words import as_phrase, readable_text, words_of
+from esac_ag.study.diff import LineKind
 from esac_ag.study.giveaways import RUN_WORDS, SHORTEST_NAME, Sources
 from esac_ag.study.packets import MASK, Packet
 from esac_ag.tree import FileTree
 
 _OF_THE_TASK: Final = frozenset({"task", "label"})
 _CODE: Final = "diff"
+
+Place = tuple[str | int, ...]
 
 
 class Leak(Record):
@@ -76,9 +80,11 @@ class LeakScan:
         """Everything that it finds; empty for a packet that may be shown."""
         texts = list(_texts(packet.model_dump(mode="json"), ()))
         found = [leak for place, text in texts for leak in self._in_text(place, text)]
-        return (*found, *self._runs_across(texts))
+        together = [*([one] for one in texts), *_read_together(packet)]
+        found += [leak for group in together for leak in self._runs_across(group)]
+        return tuple(dict.fromkeys(found))
 
-    def _in_text(self, place: tuple[str | int, ...], text: str) -> Iterator[Leak]:
+    def _in_text(self, place: Place, text: str) -> Iterator[Leak]:
         folded = text.casefold()
         for id_ in self._ids:
             if id_.casefold() in folded:
@@ -88,7 +94,7 @@ class LeakScan:
             if name in phrase:
                 yield Leak(pointer=pointer(*place), what=what)
 
-    def _runs_across(self, texts: list[tuple[tuple[str | int, ...], str]]) -> Iterator[Leak]:
+    def _runs_across(self, texts: list[tuple[Place, str]]) -> Iterator[Leak]:
         words = [(word, place) for place, text in texts for word in words_of(text)]
         plain = [word for word, _ in words]
         for at, run in enumerate(_runs(plain)):
@@ -96,7 +102,19 @@ class LeakScan:
                 yield Leak(pointer=pointer(*words[at][1]), what="a phrase of a bundle")
 
 
-def _texts(value: JsonValue, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _read_together(packet: Packet) -> Iterator[list[tuple[Place, str]]]:
+    """Texts that are read one after the other: all claims, and the added lines of a hunk."""
+    yield [(("claims", at, "text"), claim.text) for at, claim in enumerate(packet.claims)]
+    for at, file in enumerate(packet.diff):
+        for number, hunk in enumerate(file.hunks):
+            yield [
+                (("diff", at, "hunks", number, "lines", place, "text"), line.text)
+                for place, line in enumerate(hunk.lines)
+                if line.kind is LineKind.ADDED
+            ]
+
+
+def _texts(value: JsonValue, place: Place) -> Iterator[tuple[Place, str]]:
     match value:
         case str():
             yield place, value

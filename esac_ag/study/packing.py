@@ -54,7 +54,7 @@ class ReviewKey(Record):
     secret: str
     """What labels and orders were drawn from."""
     labels: dict[Identifier, dict[Identifier, Identifier]]
-    """Attempt by label, by reviewer; labels in the reviewer's order."""
+    """Attempt by label, by reviewer."""
     left_out: dict[Identifier, int] = Field(default_factory=dict)
     """Commands that only loaded instructions, by attempt: no packet holds them."""
 

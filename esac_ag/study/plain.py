@@ -17,7 +17,7 @@ from esac_ag.seen_words import LINE_NUMBER
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _UNUSUAL: Final = re.compile(
-    rf"{_COLOUR.pattern}|&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);|[^\x00-\x7f]"
+    rf"{_COLOUR.pattern}|&(?:#\d+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;)|[^\x00-\x7f]"
 )
 _WORD: Final = re.compile(r"[^\W_]+")
 _NUMBERED: Final = re.compile(rf"^{LINE_NUMBER.pattern}", re.MULTILINE)
