@@ -140,6 +140,15 @@ class ReviewDesk:
                     self._folder.keep_earlier(form.label)
                 write_atomic(self._folder.form(form.label), record_bytes(form))
 
+    def begin(self, author: Author) -> None:
+        """Say who fills the forms in, before anything is filled in.
+
+        Raises:
+            UsageError, StudyBusy: as `save`.
+        """
+        with self._writing(author):
+            pass
+
     def faults(self, label: str) -> tuple[FormFault, ...]:
         """What keeps a saved form from being submitted; empty when it is complete."""
         return faults_of(self.form(label), self.packet(label), self.book.critical_failures)

@@ -59,6 +59,7 @@ def judge_packets(
     """
     desk = ReviewDesk.open(study, reviewer)
     author = Author(kind=AuthorKind.MODEL, label=judge.at.model)
+    desk.begin(author)
     todo = [packet for packet in desk.book.packets if not desk.form(packet.label).submitted]
     retries = 0
     with (ReviewFolder(study).person(reviewer).path / JUDGE_LOG).open("ab") as log:
