@@ -2,8 +2,8 @@
 
 - Weighted kappa with quadratic weights: Cohen, "Weighted kappa", Psychological Bulletin 70, 1968; for two
   reviewers.
-- Krippendorff's alpha: Krippendorff, Content Analysis, 2004, chapter 11, by the library `krippendorff`;
-  ordinal for a dimension, interval for the total.
+- Krippendorff's alpha: Krippendorff, Content Analysis, 2004, chapter 11; ordinal for a dimension, by the
+  library `krippendorff`, and interval for the total, by its closed form for data without gaps.
 - Intervals: percentile bootstrap over tasks, each drawn with all its submissions, because repetitions of a
   task are no independent units (Field & Welsh, J. R. Statist. Soc. B 69, 2007, "cluster bootstrap").
 - The share of guessed arms: Clopper & Pearson's exact interval, Biometrika 26, 1934, by scipy.
@@ -151,23 +151,31 @@ def weighted_kappa(ratings: _Ratings) -> float | NotEstimable:
 
 def alpha_ordinal(ratings: _Ratings) -> float | NotEstimable:
     """Krippendorff's alpha of scores from 0 to 4."""
-    return _alpha(ratings, "ordinal", list(range(TOP_SCORE + 1)))
+    if (refusal := _refusal(ratings)) is not None:
+        return refusal
+    domain = list(range(TOP_SCORE + 1))
+    value = krippendorff.alpha(reliability_data=ratings, level_of_measurement="ordinal", value_domain=domain)
+    return float(value)
 
 
 def alpha_interval(ratings: _Ratings) -> float | NotEstimable:
-    """Krippendorff's alpha of points."""
-    return _alpha(ratings, "interval", None)
+    """Krippendorff's alpha of points, without gaps.
+
+    Squared differences within submissions over those between all values. The library's general form takes
+    time and memory with the square of how many different values there are.
+    """
+    if (refusal := _refusal(ratings)) is not None:
+        return refusal
+    within = ratings.var(axis=0, ddof=1).mean()
+    return float(1 - within / ratings.var(ddof=1))
 
 
-def _alpha(
-    ratings: _Ratings, level: Literal["ordinal", "interval"], domain: list[int] | None
-) -> float | NotEstimable:
+def _refusal(ratings: _Ratings) -> NotEstimable | None:
     if len(ratings) < FEWEST_REVIEWERS or not ratings.shape[1]:
         return NotEstimable(reason="nothing was scored by two reviewers")
     if np.ptp(ratings) == 0:
         return NotEstimable(reason="all reviewers gave one and the same score to everything")
-    value = krippendorff.alpha(reliability_data=ratings, level_of_measurement=level, value_domain=domain)
-    return float(value)
+    return None
 
 
 def _no_categories(ratings: _Ratings) -> NotEstimable:  # noqa: ARG001  (a statistic like the others)

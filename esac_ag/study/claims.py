@@ -17,6 +17,8 @@ from esac_ag.transcript import Entry, EntryKind
 
 MOST_CLAIMS: Final = 60
 MOST_CHARACTERS: Final = 500
+MOST_NESTED: Final = 8
+"""Marks of quotes, lists and headings at the start of one line."""
 
 _CLAIM: Final = re.compile(
     r"\b(?:(?:re-?)?(?:ran|runs?|running|executed?|executing)|(?:un)?test(?:s|ed|ing)?|verif(?:y|ied|ies|ying|ication)"
@@ -27,7 +29,7 @@ _CLAIM: Final = re.compile(
     re.IGNORECASE,
 )
 _FENCE: Final = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
-_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_LINK: Final = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^)\n]{0,500}\)")
 _TAG: Final = re.compile(r"</?[A-Za-z][^>]{0,200}>")
 _LINE_START: Final = re.compile(r"^[ \t]*(?:[-*+•>|]+|#{1,6}|\d{1,3}[.)]|\[[ xX]\])[ \t]+")
 _EMPHASIS: Final = re.compile(r"\*\*|__|`|~~|(?<![\w*])\*(?=\w)|(?<=[\w.!?,;:)])\*(?![\w*])")
@@ -73,8 +75,8 @@ def last_words(entries: Sequence[Entry]) -> str:
 def normalised(sentence: str) -> str:
     """One sentence without its presentation; empty when nothing is left."""
     text = _TAG.sub("", _LINK.sub(r"\1", sentence))
-    while (shorter := _LINE_START.sub("", text)) != text:
-        text = shorter
+    for _ in range(MOST_NESTED):
+        text = _LINE_START.sub("", text)
     text = _EMPHASIS.sub("", text).replace("|", " ")
     text = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) not in _PICTURES)
     text = " ".join(text.translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}).split())

@@ -18,6 +18,8 @@ from esac_ag.study.tallies import read_tests
 from esac_ag.transcript import Entry, EntryKind
 
 MOST_COMMAND_CHARACTERS: Final = 2_000
+MOST_READ_CHARACTERS: Final = 200_000
+"""Of the end of an output that are searched for the result of tests."""
 MOST_OUTPUT_CHARACTERS: Final = 4_000
 """Of the end of a test run's output."""
 OWN_SHELLS: Final = frozenset({"bash", "run"})
@@ -29,11 +31,14 @@ _TESTS: Final = re.compile(
     r"|make (?:check|test)\S*)\b"
 )
 _TIMES: Final = re.compile(
-    r"\s*[(\[]?\b(?:in|took|time:?|duration:?|finished in)?\s?\d+(?:\.\d+)?\s?"
+    r"\s{0,4}[(\[]?\b(?:in|took|time:?|duration:?|finished in)?\s?\d+(?:\.\d+)?\s?"
     r"(?:ms|s|sec|secs|seconds|minutes)\b[)\]]?(?: \(\d+:\d\d:\d\d\))?",
     re.IGNORECASE,
 )
+_EXIT_CODE: Final = re.compile(r"\AExit code \d+\n")
+"""What one agent puts before an output."""
 _KEYS: Final = ("command", "cmd", "argv")
+_WRAPPED: Final = re.compile(r"\S*\b(?:ba|z|da)?sh -l?c ")
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash"})
 
 
@@ -106,7 +111,7 @@ def shown(
 
 
 def _shown(one: Executed, number: int, masker: Masker, *, tests: bool) -> CommandShown:
-    output = without_colours(one.output) if tests else ""
+    output = _EXIT_CODE.sub("", without_colours(one.output[-MOST_READ_CHARACTERS:])) if tests else ""
     failed, passed = read_tests(output)
     told = tests and (bool(failed) or passed is not None)
     return CommandShown(
@@ -138,10 +143,20 @@ def _command_of(tool: str, arguments: Mapping[str, JsonValue]) -> str:
     for key in _KEYS:
         value = arguments.get(key)
         if isinstance(value, str):
-            return value
+            return _unwrapped(value)
         if isinstance(value, list):
             return _joined([str(part) for part in value])
     return ""
+
+
+def _unwrapped(command: str) -> str:
+    """A command without the shell that an agent puts around it: `/bin/bash -lc '...'`."""
+    if not _WRAPPED.match(command):
+        return command
+    try:
+        return _joined(shlex.split(command))
+    except ValueError:  # quotes that do not close
+        return command
 
 
 def _joined(argv: Sequence[str]) -> str:

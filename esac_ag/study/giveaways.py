@@ -35,7 +35,7 @@ SIGNATURES: Final = (
 )
 """What agents put below their work."""
 VENDORS: Final = (
-    r"claude(?:[ -](?:code|opus|sonnet|haiku|fable)(?:[ -]?[\d.]+)*)?",
+    r"claude(?:[ -](?:code|opus|sonnet|haiku|fable)(?:[ -][\d.]+)*)?",
     r"anthropic",
     r"openai",
     r"chatgpt",
@@ -49,9 +49,10 @@ VENDORS: Final = (
     r"(?:github )?copilot",
 )
 """Names of agents and models that sign their work."""
+HOME: Final = (r"/agent/home(?:/[\w./@+-]*)?",)
+"""The agent's home in its container, where there is more than instructions."""
 PLACES: Final = (
     r"(?:~|\$home|/agent/home)/?\.(?:claude|codex|agents|config/opencode)(?:/[\w./@+-]*)?",
-    r"/agent/home(?:/[\w./@+-]*)?",
     r"\.(?:claude|codex|agents|opencode)/[\w./@+-]*",
     r"(?:[\w.~/@+-]{0,200}/)?skills/[\w./@+-]+",
     r"skill\.md",
@@ -112,7 +113,7 @@ class GiveAways:
         own = _arm_patterns(sources.bundles)
         files = _file_patterns(sources.bundles.values())
         names = [_name(name) for name in sources.names if len(name) >= SHORTEST_NAME]
-        always = [*map(_exact, sources.ids), *SIGNATURES, *PLACES, *_marked(sources.bundles)]
+        always = [*map(_exact, sources.ids), *SIGNATURES, *PLACES, *HOME, *_marked(sources.bundles)]
         new = _new([*names, *files, *VENDORS], everybodys)
         return cls(
             code=_joined([*always, *new, *_new(own, everybodys)]),

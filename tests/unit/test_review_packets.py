@@ -95,13 +95,17 @@ def test_commands_of_a_command_line_agent_are_its_shell_calls() -> None:
     """Claude Code's, Codex's and mini-swe-agent's names; reads and edits of files are no commands."""
     entries = [
         *called("Bash", {"command": "pytest -q"}, "2 passed in 0.12s"),
-        *called("command_execution", {"command": ["bash", "-lc", "make test"]}, code=2),
+        *called("command_execution", {"command": "/bin/bash -lc 'make test'"}, code=2),
+        *called("shell", {"command": ["bash", "-lc", "make test"]}, code=2),
+        *called("command_execution", {"command": "/bin/bash -lc 'never closed"}),
         *called("Read", {"file_path": "shop.py"}),
         *called("str_replace_editor", {"command": "view", "path": "x"}),
     ]
     assert executed_by_tools(entries) == (
         Executed("pytest -q", 0, output="2 passed in 0.12s"),
         Executed("make test", 2),
+        Executed("make test", 2),
+        Executed("/bin/bash -lc 'never closed", 0),
     )
 
 
