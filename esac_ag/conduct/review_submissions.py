@@ -18,7 +18,7 @@ from esac_ag.manifest.plan import AgentKind, Manifest
 from esac_ag.rooms.tasks import LoadedTask, load_sealed_task
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.study.executed import Executed, RecordedCommand, executed_by_record, executed_by_tools
-from esac_ag.study.giveaways import Sources
+from esac_ag.study.giveaways import SHORTEST_NAME, Sources
 from esac_ag.study.packing import Submission
 from esac_ag.transcript import Entry
 from esac_ag.tree import FileTree
@@ -67,7 +67,7 @@ def sources_of(study: StudyRecords, workspace: Workspace) -> Sources:
     chosen = len(study_id) >= SHORTEST_ID and not study_id.isalpha()
     return Sources(
         bundles={arm: FileTree() if bundle is None else bundle.files for arm, bundle in bundles.items()},
-        names=tuple(_names(study.manifest)),
+        names=tuple(name for name in _names(study.manifest) if len(name) >= SHORTEST_NAME),
         ids=(*study.state.attempts, *([study_id] if chosen else [])),
     )
 

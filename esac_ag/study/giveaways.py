@@ -18,8 +18,8 @@ from esac_ag.study.plain import Plain, Span, plain
 from esac_ag.tree import FileTree
 
 RUN_WORDS: Final = 8
-SHORTEST_PHRASE: Final = 3
-"""Headings and texts with fewer words occur by chance."""
+SHORTEST_PHRASE: Final = 5
+"""Headings, descriptions and texts with fewer words occur by chance: `Run all the tests`."""
 SHORTEST_NAME: Final = 4
 """Ids and names with fewer characters occur by chance; they are looked for beside `skill` only."""
 
@@ -76,7 +76,7 @@ class Sources:
     bundles: Mapping[str, FileTree]
     """By arm; empty for the control."""
     names: tuple[str, ...] = ()
-    """Names of model and agent, in prose only where they are long enough to be no chance."""
+    """Names of model and agent that are long enough to be no chance."""
     ids: tuple[str, ...] = ()
     """Ids of the study and of attempts: exact, wherever they stand."""
 
@@ -110,15 +110,15 @@ class GiveAways:
             runs -= set(_runs(words))
             joined = f" {' '.join(words)} "
             phrases = {phrase for phrase in phrases if f" {' '.join(phrase)} " not in joined}
-        own = _arm_patterns(sources.bundles)
-        files = _file_patterns(sources.bundles.values())
-        names = [_name(name) for name in sources.names if len(name) >= SHORTEST_NAME]
-        always = [*map(_exact, sources.ids), *SIGNATURES, *PLACES, *HOME, *_marked(sources.bundles)]
-        new = _new([*names, *files, *VENDORS], everybodys)
+        own, marked = _arm_patterns(sources.bundles), _marked(sources.bundles)
+        places = _new(PLACES, everybodys)
+        files = _new(_file_patterns(sources.bundles.values()), everybodys)
+        names = _new([*map(_spelled, sources.names), *VENDORS], everybodys)
+        always = [*map(_exact, sources.ids), *SIGNATURES, *places, *HOME, *marked, *files, *names]
         return cls(
-            code=_joined([*always, *new, *_new(own, everybodys)]),
-            prose=_joined([*always, *new, *own, *_new(ABOUT_INSTRUCTIONS, everybodys)]),
-            instructions=_joined([*PLACES, *_marked(sources.bundles), *_new(files, everybodys)]),
+            code=_joined([*always, *_new(own, everybodys)]),
+            prose=_joined([*always, *own, *_new(ABOUT_INSTRUCTIONS, everybodys)]),
+            instructions=_joined([*places, *marked, *files]),
             runs=frozenset(runs),
             phrases=frozenset(phrases),
             _first_words=frozenset(run.partition(" ")[0] for run in runs) | {p[0] for p in phrases},
@@ -172,7 +172,7 @@ def _names_of(bundles: Mapping[str, FileTree]) -> set[str]:
 
 
 def _arm_patterns(bundles: Mapping[str, FileTree]) -> list[str]:
-    return [_name(name) for name in sorted(_names_of(bundles)) if len(name) >= SHORTEST_NAME]
+    return [_spelled(name) for name in sorted(_names_of(bundles)) if len(name) >= SHORTEST_NAME]
 
 
 def _marked(bundles: Mapping[str, FileTree]) -> list[str]:
@@ -192,10 +192,6 @@ def _file_patterns(bundles: Iterable[FileTree]) -> list[str]:
     names = {posixpath.basename(path) for path in paths}
     long = sorted(one for one in paths | names if len(one) >= SHORTEST_NAME)
     return [re.escape(plain(one).text) for one in sorted(long, key=lambda one: (-len(one), one))]
-
-
-def _name(name: str) -> str:
-    return _spelled(name)
 
 
 def _spelled(name: str) -> str:

@@ -7,6 +7,8 @@ then no packet may be written.
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +17,7 @@ from pydantic import JsonValue
 
 from esac_ag.manifest.findings import pointer
 from esac_ag.record import Record
-from esac_ag.seen_words import as_phrase, readable_text, words_of
+from esac_ag.seen_words import readable_text, words_of
 from esac_ag.study.diff import LineKind
 from esac_ag.study.giveaways import RUN_WORDS, SHORTEST_NAME, Sources
 from esac_ag.study.packets import MASK, Packet
@@ -41,11 +43,11 @@ class LeakScan:
     """What is searched for in the packets of one task."""
 
     _runs: frozenset[str]
-    _names: Mapping[str, str]
-    """What it is, by phrase; in prose."""
-    _code_names: Mapping[str, str]
+    _names: Mapping[re.Pattern[str], str]
+    """What it is, by pattern; in prose."""
+    _code_names: Mapping[re.Pattern[str], str]
     """In the diff, where words that the repository has too are nobody's."""
-    _ids: tuple[str, ...]
+    _ids: tuple[re.Pattern[str], ...]
 
     @classmethod
     def of(cls, sources: Sources, known: Iterable[str]) -> LeakScan:
@@ -55,26 +57,19 @@ class LeakScan:
             sources: from the sealed plan.
             known: the task's request and the texts of its snapshot.
         """
-        everybodys = [words_of(text) for text in known]
+        texts = list(known)
         runs = {run for tree in sources.bundles.values() for run in _runs_of(tree)}
-        for words in everybodys:
-            runs -= set(_runs(words))
-        joined = [as_phrase(words) for words in everybodys]
-        arms = {
-            as_phrase(words_of(arm)): "an arm's id" for arm in sources.bundles if len(arm) >= SHORTEST_NAME
-        }
-        models = {
-            as_phrase(words_of(name)): "a model's name"
-            for name in sources.names
-            if len(name) >= SHORTEST_NAME
-        }
+        for text in texts:
+            runs -= set(_runs(words_of(text)))
+        arms = {_named(arm): "an arm's id" for arm in sources.bundles if len(arm) >= SHORTEST_NAME}
+        models = {_named(name): "a model's name" for name in sources.names}
+        everybodys = [_folded(text) for text in texts]
 
-        def new(names: Mapping[str, str]) -> dict[str, str]:
-            return {p: what for p, what in names.items() if not any(p in text for text in joined)}
+        def new(names: Mapping[re.Pattern[str], str]) -> dict[re.Pattern[str], str]:
+            return {p: what for p, what in names.items() if not any(p.search(text) for text in everybodys)}
 
-        arms.pop(as_phrase([]), None)
-        models.pop(as_phrase([]), None)
-        return cls(frozenset(runs), arms | new(models), new(arms | models), sources.ids)
+        ids = tuple(_bounded(re.escape(_folded(one))) for one in sources.ids)
+        return cls(frozenset(runs), arms | new(models), new(arms | models), ids)
 
     def leaks(self, packet: Packet) -> tuple[Leak, ...]:
         """Everything that it finds; empty for a packet that may be shown."""
@@ -85,13 +80,12 @@ class LeakScan:
         return tuple(dict.fromkeys(found))
 
     def _in_text(self, place: Place, text: str) -> Iterator[Leak]:
-        folded = text.casefold()
+        folded = _folded(text.replace(MASK, "\n\n\n"))
         for id_ in self._ids:
-            if id_.casefold() in folded:
+            if id_.search(folded):
                 yield Leak(pointer=pointer(*place), what="the id of the study or of an attempt")
-        phrase = as_phrase(words_of(text.replace(MASK, "\n")))
         for name, what in (self._code_names if place[0] == _CODE else self._names).items():
-            if name in phrase:
+            if name.search(folded):
                 yield Leak(pointer=pointer(*place), what=what)
 
     def _runs_across(self, texts: list[tuple[Place, str]]) -> Iterator[Leak]:
@@ -127,6 +121,19 @@ def _texts(value: JsonValue, place: Place) -> Iterator[tuple[Place, str]]:
                     yield from _texts(item, (*place, key))
         case _:
             return
+
+
+def _folded(text: str) -> str:
+    return html.unescape(text).casefold()
+
+
+def _named(name: str) -> re.Pattern[str]:
+    """A name with little between its parts: `read(); first()` is none."""
+    return _bounded(r"[\W_]{0,2}".join(map(re.escape, words_of(name))) or re.escape(_folded(name)))
+
+
+def _bounded(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_])(?:{pattern})(?![^\W_])")
 
 
 def _runs_of(tree: FileTree) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from esac_ag.study.diff import DiffFile, DiffHunk, DiffLine, LineKind
 from esac_ag.study.giveaways import GiveAways
 from esac_ag.study.packets import MASK
-from esac_ag.study.plain import Span, lines_of, plain
+from esac_ag.study.plain import Span, lines_of, plain, readings
 
 
 @dataclass(slots=True)
@@ -55,8 +55,11 @@ class Masker:
         return DiffHunk(lines=tuple(map(shown, hunk.lines)))
 
     def _masked(self, text: str, *, prose: bool) -> str:
-        reads = plain(text)
-        found = [reads.origin(span) for span in self.giveaways.found_in(reads, prose=prose)]
+        found = [
+            reads.origin(span)
+            for reads in readings(text)
+            for span in self.giveaways.found_in(reads, prose=prose)
+        ]
         parts: list[str] = []
         place = 0
         for start, end in _merged(found):

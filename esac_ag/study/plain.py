@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -19,6 +19,8 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _UNUSUAL: Final = re.compile(
     rf"{_COLOUR.pattern}|&(?:#\d+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;)|[^\x00-\x7f]"
 )
+_ESCAPE: Final = re.compile(r"&(?:#\d+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")
+"""As `html.unescape` takes them, which needs no semicolon after some names."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _NUMBERED: Final = re.compile(rf"^{LINE_NUMBER.pattern}", re.MULTILINE)
 _INVISIBLE: Final = frozenset({"Cf", "Mn"})
@@ -32,14 +34,14 @@ class Plain:
     """A text in one case and one form."""
 
     text: str
-    starts: tuple[int, ...] | None
-    """Where each character begins in the original, and the original's length; none where nothing moved."""
+    origins: tuple[Span, ...] | None
+    """The original's characters that each character stands for; none where it is the original's own place."""
 
     def origin(self, span: Span) -> Span:
-        """The original's characters that a span of the text stands for."""
-        if self.starts is None:
+        """The original's characters that a span of the text stands for; the span is not empty."""
+        if self.origins is None:
             return span
-        return self.starts[span[0]], self.starts[span[1]]
+        return self.origins[span[0]][0], self.origins[span[1] - 1][1]
 
     def words(self) -> list[tuple[str, Span]]:
         """Its words with their spans; numbers that a tool puts before lines are none."""
@@ -52,15 +54,41 @@ class Plain:
 
 
 def plain(text: str) -> Plain:
-    """The text as it reads."""
+    """The text as a person reads it: invisible characters, marks and colours are gone."""
     if not _UNUSUAL.search(text):
         return Plain(text.lower(), None)
+    return _assembled(text, _UNUSUAL, _read)
+
+
+def readings(text: str) -> tuple[Plain, ...]:
+    """The text as a person reads it, and as a program does, where that is something else.
+
+    To a program an invisible character ends a word. Who wants to hide a name from one reading shows it to the
+    other.
+    """
+    if text.isascii() and "&" not in text and "\x1b" not in text:
+        return (plain(text),)
+    return plain(text), _assembled(text, _ESCAPE, html.unescape)
+
+
+def _assembled(text: str, special: re.Pattern[str], read: Callable[[str], str]) -> Plain:
+    """A text in pieces: what is special is read as a whole, everything else character by character."""
     parts: list[str] = []
-    starts: list[int] = []
-    for start, shown in _pieces(text):
+    origins: list[Span] = []
+
+    def add(start: int, end: int, shown: str) -> None:
         parts.append(shown)
-        starts += [start] * len(shown)
-    return Plain("".join(parts), (*starts, len(text)))
+        origins.extend([(start, end)] * len(shown))
+
+    place = 0
+    for found in special.finditer(text):
+        for at in range(place, found.start()):
+            add(at, at + 1, text[at].casefold())
+        add(*found.span(), read(found[0]).casefold())
+        place = found.end()
+    for at in range(place, len(text)):
+        add(at, at + 1, text[at].casefold())
+    return Plain("".join(parts), tuple(origins))
 
 
 def without_colours(text: str) -> str:
@@ -75,16 +103,6 @@ def lines_of(text: str, span: Span) -> Iterator[Span]:
         stop = end - 1 if end > start and text[end - 1] == "\n" else end
         if stop > start:
             yield start, stop
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Where a piece begins, and how it reads; one character of the original at a time, or one escape."""
-    place = 0
-    for found in _UNUSUAL.finditer(text):
-        yield from ((at, text[at].lower()) for at in range(place, found.start()))
-        place = found.end()
-        yield found.start(), _read(found[0])
-    yield from ((at, text[at].lower()) for at in range(place, len(text)))
 
 
 def _read(piece: str) -> str:

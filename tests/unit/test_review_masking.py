@@ -21,8 +21,8 @@ from tests.builders_review import a_packet
 PHRASE = "before you change anything at all read the contracts of the repository"
 BUNDLE = FileTree.of_text(
     {
-        "SKILL.md": "---\nname: read-first\ndescription: Look before you leap.\n---\n\n"
-        f"# Read first of all\n\n{PHRASE}.\n",
+        "SKILL.md": "---\nname: read-first\ndescription: Look well before you leap.\n---\n\n"
+        f"# Read it first of all\n\n{PHRASE}.\n",
         "references/how-far.md": "A local repair is enough.\n",
     }
 )
@@ -48,14 +48,16 @@ TELLING = {
     "an invisible character": "as read-\u200bfi\u00adrst says",
     "colours": "as read-\x1b[1mfirst\x1b[0m says",
     "escapes of XML": "as &#114;ead-first says",
+    "an escape without its end": "as &ltread-first",
+    "a letter before what nobody sees": "as s\u200bread-first",
     "accents": "as r\u0301ead-f\u00edrst says",
     "a phrase": f"I know: {PHRASE}!",
     "a phrase over lines": "before you change\nanything at all read\nthe contracts of the repository",
     "a phrase numbered": "1: before you change anything at all\n2: read the contracts of the repository",
     "a phrase in another case": PHRASE.upper(),
     "a short text": "a local repair is enough",
-    "a description": "Look before you leap",
-    "a heading": "Read first of all",
+    "a description": "Look well before you leap",
+    "a heading": "Read it first of all",
     "a place": "cat ~/.claude/skills/x/notes.txt",
     "a home": "ls /agent/home/.codex",
     "a file": "see references/how-far.md",
@@ -97,6 +99,9 @@ def test_text_that_gives_an_arm_away_is_masked(text: str) -> None:
         "total = round(price, 2)  # the portal rounds half up",
         "before you change anything, look",
         "reading first the header",
+        "read(); first()",
+        "what I read.\n\n- First, the tests pass",
+        "run all the tests",
     ],
 )
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:
@@ -153,18 +158,56 @@ def test_each_masked_place_counts_once() -> None:
     assert masker.count == 2
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    before=st.text(max_size=30),
-    after=st.text(max_size=30),
-    telling=st.sampled_from(["read-first", PHRASE, "Co-Authored-By: Claude", "0123456789abcdef"]),
+@pytest.mark.parametrize(
+    "text", ["what I read.\n\n- First, it works", "see autumn-20261", "read();\nfirst()"]
 )
-def test_whatever_stands_around_it_the_second_look_finds_nothing_after_masking(
-    before: str, after: str, telling: str
+def test_the_second_look_takes_no_ordinary_text_for_a_leak(text: str) -> None:
+    """A refusal that nobody can do anything about would end the review."""
+    packet = a_packet(claims=(Claim(id="claim-1", text=text),))
+    assert LeakScan.of(SOURCES, [REQUEST]).leaks(packet) == ()
+
+
+def test_paths_of_the_repository_are_not_masked_because_they_hold_skills() -> None:
+    """A repository may have a folder of that name; the bundle's own place in it is masked all the same."""
+    masker = a_masker("src/skills/list.py")
+    assert masker.code("src/skills/list.py") == "src/skills/list.py"
+    assert masker.code("src/skills/read-first/notes.md") == f"src/{MASK}/notes.md"
+
+
+NOISE = (
+    "\u200b",
+    "\u00ad",
+    "&amp;",
+    "&lt",
+    "&#x2d",
+    "&zwj;",
+    "\x1b[1m",
+    "1: ",
+    "3|",
+    "\u00e9",
+    "\u017f",
+    "\u0130",
+)
+HIDING = st.lists(
+    st.tuples(st.integers(0, 80), st.sampled_from([*NOISE, "*", "- ", "\r\n", "\x00"])), max_size=4
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    before=st.text(max_size=5),
+    after=st.text(max_size=5),
+    hiding=HIDING,
+    telling=st.sampled_from(["read-first", PHRASE, "wonder-3", "autumn-2026", "0123456789abcdef"]),
+)
+def test_whatever_hides_it_the_second_look_finds_nothing_after_masking(
+    before: str, after: str, hiding: list[tuple[int, str]], telling: str
 ) -> None:
-    """Masking and scanning are two implementations, and agree on hostile texts."""
-    text = f"{before} {telling} {after}"
-    packet = a_packet(claims=(Claim(id="claim-1", text=a_masker().prose(text)),), commands=())
+    """Masking and scanning are two implementations, and agree on hostile texts: no text stops a review."""
+    for place, noise in hiding:
+        telling = telling[:place] + noise + telling[place:]
+    text = a_masker().prose(f"{before}{telling}{after}")
+    packet = a_packet(claims=(Claim(id="claim-1", text=text),), commands=())
     assert LeakScan.of(SOURCES, [REQUEST]).leaks(packet) == ()
 
 
