@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from esac_ag.agents.front_matter import front_matter
-from esac_ag.agents.seen_words import as_phrase, readable_text, words_of
 from esac_ag.attempt.loaded import ForeignTrace, Sighting, TraceKind
+from esac_ag.front_matter import front_matter
+from esac_ag.seen_words import as_phrase, readable_text, words_of
 from esac_ag.tree import FileTree
 
 RUN_WORDS = 8

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Self, assert_never
+from typing import Annotated, Final, Generic, Self, TypeVar, assert_never
 
 from pydantic import Field, JsonValue
 
@@ -30,6 +30,8 @@ from esac_ag.sandbox.contract import OutputSink
 from esac_ag.suite.constitution import PINNED_JUDGE
 from esac_ag.suite.contract import Instance, Item, Trace
 from esac_ag.suite.judging import DelimiterTaken, JudgeReplyUnusable, Judgment, read_reply, request_of
+
+T = TypeVar("T")
 
 JUDGE_KEY_VARIABLE: Final = "ESAC_AG_JUDGE_API_KEY"
 PATIENCE: Final = Patience(attempts=5, max_wait_s=300.0, request_timeout_s=600.0)
@@ -83,6 +85,17 @@ class Judged(Record):
     """Requests repeated, whatever the reason."""
     model: str
     """What the endpoint says answered; empty when it says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What a usable reply said, and what it took."""
+
+    value: T
+    usage: Usage
+    """Of all replies, unusable ones included."""
+    retries: int
+    model: str
 
 
 def refuse_unpinned(judge: str, *, allow: bool) -> None:
@@ -176,19 +189,53 @@ class Judge:
             ServiceFailure: the endpoint failed, or gave no usable reply; says what to do.
             Interrupted: it was cancelled.
         """
+        answer = self.ask(
+            lambda delimiter: request_of(self.at.model, item, instance, trace, delimiter),
+            lambda text: read_reply(text, item.rubric),
+            where=f"item {item.id}",
+            deadline=deadline,
+            cancelled=cancelled,
+            log=log,
+        )
+        return Judged(judgment=answer.value, usage=answer.usage, retries=answer.retries, model=answer.model)
+
+    def ask(
+        self,
+        body_of: Callable[[str], dict[str, JsonValue]],
+        read: Callable[[str], T],
+        *,
+        where: str,
+        deadline: Deadline,
+        cancelled: Callable[[], bool],
+        log: OutputSink,
+    ) -> Answer[T]:
+        """What the first usable reply says, whatever was asked.
+
+        Args:
+            body_of: the request's body with a delimiter in it; may raise DelimiterTaken.
+            read: reads a reply's text; raises JudgeReplyUnusable for all but one whole verdict.
+            where: what is judged, for errors.
+            deadline: when to give up at the latest.
+            cancelled: whether to stop; asked several times a second.
+            log: gets every request and every reply as a line of JSON, without the key.
+
+        Raises:
+            ServiceFailure: the endpoint failed, or gave no usable reply; says what to do.
+            Interrupted: it was cancelled.
+        """
         journal = _Journal(log, Redactor((self.at.key,)))
         usage: Usage | None = None
         with self._client(journal, cancelled) as client:
             for attempt in range(1, MOST_REPLIES + 1):
-                reply = self._ask(client, journal, self._body(item, instance, trace), deadline)
+                reply = self._ask(client, journal, self._body(body_of, where), deadline)
                 usage = total(usage, reply.usage)
                 try:
-                    judgment = read_reply(journal.redactor.text(verdict_text(reply)), item.rubric)
+                    value = read(journal.redactor.text(verdict_text(reply)))
                 except JudgeReplyUnusable as error:
                     reason = visible(error.reason)
                 else:
                     model = journal.redactor.text(reply.model)
-                    return Judged(judgment=judgment, usage=usage, retries=journal.failures, model=model)
+                    return Answer(value, usage, journal.failures, model)
                 journal.failed(f"reply {attempt} cannot be used: {reason}")
                 pause_s = delay_s(Failure(FailureClass.BROKEN_REPLY, reason), attempt, self.jitter())
                 if attempt == MOST_REPLIES or pause_s >= deadline.remaining_s():
@@ -208,16 +255,16 @@ class Judge:
             sleep_s=self.sleep_s,
         )
 
-    def _body(self, item: Item, instance: Instance, trace: Trace) -> dict[str, JsonValue]:
+    def _body(self, body_of: Callable[[str], dict[str, JsonValue]], where: str) -> dict[str, JsonValue]:
         """A request with a delimiter of its own."""
         for _ in range(MOST_DELIMITERS):
             try:
-                return request_of(self.at.model, item, instance, trace, self.delimiter())
+                return body_of(self.delimiter())
             except DelimiterTaken:
                 continue
         raise HarnessError(
             "No delimiter was drawn that the text to be judged does not hold.",
-            where=f"item {item.id}",
+            where=where,
             remedy="report it: random delimiters are in no text",
         )
 

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from esac_ag.agents.foreign_traces import ForeignTraces
-from esac_ag.agents.front_matter import front_matter
-from esac_ag.agents.seen_words import as_phrase, readable_text, words_of
 from esac_ag.agents.skill_listings import SkillListings
 from esac_ag.agents.whole_files import WholeFiles
 from esac_ag.attempt.loaded import (
@@ -25,6 +23,8 @@ from esac_ag.attempt.loaded import (
     TraceKind,
 )
 from esac_ag.canonical import file_sha256
+from esac_ag.front_matter import front_matter
+from esac_ag.seen_words import as_phrase, readable_text, words_of
 from esac_ag.tree import FileTree
 
 __all__ = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Generic, TypeVar
 
-from esac_ag.agents.seen_words import LINE_NUMBER, without_front_matter
+from esac_ag.seen_words import LINE_NUMBER, without_front_matter
 
 Key = TypeVar("Key", bound=Hashable)
 

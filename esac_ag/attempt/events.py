@@ -10,6 +10,15 @@ from typing import Annotated, Literal, assert_never
 from pydantic import Field
 
 from esac_ag.attempt import GRADED_OUTCOMES, Cell, GradingStatus, Outcome
+from esac_ag.attempt.review_events import (
+    AdjudicationPrepared,
+    ArmsGuessed,
+    ReviewBody,
+    ReviewLocked,
+    ReviewPrepared,
+    ReviewState,
+    ReviewUnblinded,
+)
 from esac_ag.manifest.package import CriticalFailure
 from esac_ag.manifest.plan import AgentKind
 from esac_ag.record import Identifier, Record, Sha256
@@ -168,6 +177,7 @@ Body = (
     | ReportRevised
     | ShadowNoted
     | TailRecovered
+    | ReviewBody
 )
 
 
@@ -214,6 +224,7 @@ class StudyState:
     """Arms that were stopped by rule."""
     revisions: list[ReportRevised] = field(default_factory=list)
     shadow: list[ShadowNoted] = field(default_factory=list)
+    review: ReviewState = field(default_factory=ReviewState)
     _counting: dict[Cell, AttemptState] = field(default_factory=dict)
     _launches: Counter[Cell] = field(default_factory=Counter)
 
@@ -250,6 +261,10 @@ class StudyState:
                 self.finished = True
             case TailRecovered():
                 self.recovered_tails += 1
+            case (
+                ReviewPrepared() | ReviewLocked() | AdjudicationPrepared() | ArmsGuessed() | ReviewUnblinded()
+            ):
+                self.review.apply(body)
             case ArmStopped() | ReportRevised() | ShadowNoted():
                 self._note(body)
             case _:

@@ -28,6 +28,7 @@ from esac_ag.cli.place import (
 )
 from esac_ag.cli.power_command import power
 from esac_ag.cli.report_command import report
+from esac_ag.cli.review_commands import review_app
 from esac_ag.cli.schema_command import schema
 from esac_ag.cli.shadow_commands import shadow_app
 from esac_ag.cli.suite_commands import suite_app
@@ -48,6 +49,7 @@ app.add_typer(images_app, name="images")
 app.add_typer(suite_app, name="suite")
 app.add_typer(export_app, name="export")
 app.add_typer(shadow_app, name="shadow")
+app.add_typer(review_app, name="review")
 app.command()(compare)
 app.command()(doctor)
 app.command()(validate)

@@ -18,6 +18,7 @@ from esac_ag.conduct.audit_ledger import ledger_findings, ledger_notes
 from esac_ag.conduct.audit_plan import plan_findings
 from esac_ag.conduct.audit_records import AuditFinding, Records
 from esac_ag.conduct.audit_reports import report_findings
+from esac_ag.conduct.audit_review import review_findings
 from esac_ag.conduct.audit_stops import stop_findings
 from esac_ag.conduct.audit_suite import suite_plan_findings, suite_report_findings
 from esac_ag.conduct.collect import read_study
@@ -94,6 +95,7 @@ def audit(
         *stop_findings(study),
         *reports,
         *revision_findings(study),
+        *review_findings(study),
     ]
     return _report_of(study, cells, own, unreadable, tuple(revision_notes(study)))
 

@@ -55,7 +55,7 @@ def export_atif(study: Path, output: Path | None = None) -> AtifExport:
         if record is None or digest is None:
             left_out[attempt.attempt_id] = "it has no transcript: it was cut off, or is at work"
             continue
-        lines = _Lines(vouched_file(folder.attempt(attempt.attempt_id).path / TRANSCRIPT, digest))
+        lines = TranscriptLines(vouched_file(folder.attempt(attempt.attempt_id).path / TRANSCRIPT, digest))
         trajectory = trajectory_of(lines, record, records.manifest, torn=lines.torn)
         if trajectory is None:
             left_out[attempt.attempt_id] = "its transcript is empty"
@@ -81,7 +81,7 @@ def _target(folder: StudyFolder, output: Path | None) -> Path:
     return target
 
 
-class _Lines:
+class TranscriptLines:
     """The entries of a transcript, read line by line."""
 
     def __init__(self, path: Path) -> None:

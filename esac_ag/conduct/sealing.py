@@ -176,6 +176,7 @@ def _manifest(sealing: Sealing) -> Manifest:
         tasks=_task_references(sealing),
         policies=draft.policies,
         analysis=draft.analysis.sealed(interval_seed, first_arm),
+        review=draft.review,
         prices=draft.prices,
         decision=draft.decision,
         holdout_of=sealing.programme.holdout_of,

@@ -21,6 +21,7 @@ from esac_ag.manifest.plan import (
     Phase,
     Policies,
     Prices,
+    ReviewPlan,
     Suite,
     SuiteName,
 )
@@ -99,6 +100,7 @@ class Draft(Record):
     policies: Policies = Policies()
     analysis: DraftAnalysis = DraftAnalysis()
     decision: DecisionRules = DecisionRules()
+    review: ReviewPlan = ReviewPlan()
     prices: Prices | None = None
     holdout_of: Identifier | None = None
     """Study whose provisional winner a holdout is for; a holdout needs it, other phases refuse it."""

@@ -331,6 +331,25 @@ class Analysis(Record):
     threshold_points: PositiveNumber = 5.0
 
 
+class MaterialDisagreement(Record):
+    """From where on two reviewers differ so much that a third person decides."""
+
+    dimension_points: Annotated[int, Field(ge=1, le=4)] = 2
+    """Apart by so many points of the scale, 0 to 4, or by more, in any dimension."""
+    total_points: Annotated[float, Field(gt=0, le=100)] = 10.0
+    """Apart by more than so many points of the quality score, 0 to 100."""
+
+
+class ReviewPlan(Record):
+    """How submissions are reviewed, fixed before any scored run. See docs/review.md."""
+
+    reviewers: Annotated[int, Field(ge=2, le=9)] = 2
+    """Independent reviewers of each submission."""
+    show_hidden_checks: bool = False
+    """Whether reviewers see what the hidden checks said."""
+    disagreement: MaterialDisagreement = MaterialDisagreement()
+
+
 class TokenPrice(Record):
     """Price of a million tokens in the table's currency; null is unknown, never zero."""
 
@@ -381,3 +400,4 @@ class Manifest(Plan):
     decision: DecisionRules = DecisionRules()
     holdout_of: HoldoutOf | None = None
     """Given if the phase is a holdout that was sealed with its study."""
+    review: ReviewPlan = ReviewPlan()

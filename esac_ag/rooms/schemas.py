@@ -22,6 +22,9 @@ from esac_ag.report.suite_view import SuiteView
 from esac_ag.report.view import ReportView
 from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.rooms.workspace import Workspace
+from esac_ag.study.forms import FormSet
+from esac_ag.study.packets import PacketBook
+from esac_ag.study.scores import ReviewScores
 from esac_ag.suite.plan import SuitePlan
 from esac_ag.suite.records import ItemGrading
 
@@ -34,6 +37,9 @@ RECORDS: Mapping[str, type[BaseModel]] = {
     "manifest-v2": Manifest,
     "probe-v2": ProbeRecord,
     "report-v1": ReportView,
+    "review-forms-v1": FormSet,
+    "review-packets-v1": PacketBook,
+    "review-scores-v1": ReviewScores,
     "suite-arms-v1": SuiteArms,
     "suite-grading-v1": ItemGrading,
     "suite-manifest-v2": SuitePlan,

@@ -1,1 +1,1 @@
-"""What a finished study is taken through: blinded review, decision rules, the conclusion."""
+"""From submissions to a decision: blinded review, decision rules, early stop, the conclusion; pure."""

@@ -136,10 +136,10 @@ def judge_request(
         HarnessError: the delimiter can be guessed, or the rubric is none.
     """
     _check_rubric(rubric)
-    quoted = [("task", prompt), *((f"turn of the {turn.role}", turn.text) for turn in turns)]
-    quoted += [("response", response), (FACTS_TITLE, facts)]
-    _check_delimiter(delimiter, [text for _, text in quoted])
-    user = "\n\n".join([*(_quote(title, text, delimiter) for title, text in quoted), _CLOSING])
+    parts = [("task", prompt), *((f"turn of the {turn.role}", turn.text) for turn in turns)]
+    parts += [("response", response), (FACTS_TITLE, facts)]
+    check_delimiter(delimiter, [text for _, text in parts])
+    user = "\n\n".join([*(quoted(title, text, delimiter) for title, text in parts), _CLOSING])
     return {
         "model": judge,
         "messages": [
@@ -237,7 +237,8 @@ def _instructions(rubric: Sequence[RubricCriterion], delimiter: str) -> str:
     return _SYSTEM.format(delimiter=delimiter, facts=FACTS_TITLE, rubric="\n\n".join(parts), ids=ids)
 
 
-def _quote(title: str, text: str, delimiter: str) -> str:
+def quoted(title: str, text: str, delimiter: str) -> str:
+    """Foreign text between two lines that carry the delimiter."""
     return f"BEGIN {title} {delimiter}\n{text}\nEND {title} {delimiter}"
 
 
@@ -246,7 +247,13 @@ def _check_rubric(rubric: Sequence[RubricCriterion]) -> None:
         raise HarnessError("A rubric has no criteria, or two of one id.")
 
 
-def _check_delimiter(delimiter: str, texts: Sequence[str]) -> None:
+def check_delimiter(delimiter: str, texts: Sequence[str]) -> None:
+    """Refuse a delimiter that does not keep texts apart.
+
+    Raises:
+        DelimiterTaken: a text holds it.
+        HarnessError: it can be guessed or misread.
+    """
     if len(delimiter) < SHORTEST_DELIMITER or not (delimiter.isascii() and delimiter.isalnum()):
         raise HarnessError(
             "The delimiter of a judge's request can be guessed or misread.",

@@ -8,12 +8,12 @@ import pytest
 
 from esac_ag.agents.chat import make_chat_agent
 from esac_ag.agents.contract import AgentEnd, ArmBundle
-from esac_ag.agents.front_matter import front_matter
 from esac_ag.agents.instructions import SYSTEM_MESSAGE, equipment, system_message
 from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, Sighting, loaded_instructions
 from esac_ag.attempt import Outcome
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.errors import InputRefused
+from esac_ag.front_matter import front_matter
 from esac_ag.manifest.plan import ArmKind
 from esac_ag.sandbox.contract import CommandResult
 from esac_ag.tree import FileTree, RegularFile

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from esac_ag.grading.public import PublicRun, read_tests
+from esac_ag.grading.public import PublicRun
+from esac_ag.study.tallies import read_tests
 
 PYTEST = """\
 .F.E                                                                     [100%]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from esac_ag.agents.front_matter import front_matter
 from esac_ag.agents.loaded import SeenRequest, loaded_instructions
 from esac_ag.cli.app import app
 from esac_ag.errors import InputRefused, UsageError
+from esac_ag.front_matter import front_matter
 from esac_ag.manifest.plan import ArmKind
 from esac_ag.rooms.bundles import read_bundle
 from esac_ag.rooms.sham import length_of, sham_of, write_sham

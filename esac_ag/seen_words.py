@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from esac_ag.agents.front_matter import FENCE
+from esac_ag.front_matter import FENCE
 
 _WORD = re.compile(r"[^\W_]+")
 LINE_NUMBER = re.compile(r"[ \t]*\d+(?:[ ]?[→│|]|\t|:)")

@@ -1,0 +1,96 @@
+"""A review for people in a terminal; what reviewers and agents wrote is escaped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from esac_ag.cli.asking import line
+from esac_ag.cli.place import stderr
+from esac_ag.manifest.findings import shown_text
+from esac_ag.statistics.estimates import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from esac_ag.conduct.review_status import ReviewStatus
+    from esac_ag.study.forms import FormFault
+    from esac_ag.study.scores import ReviewScores
+
+
+def _safe(text: str) -> str:
+    return escape(shown_text(text))
+
+
+def say_lacking(lacking: Mapping[str, tuple[FormFault, ...]], console: Console) -> None:
+    """What each form still lacks."""
+    for label, faults in lacking.items():
+        for fault in faults:
+            console.print(f"{_safe(label)}{_safe(fault.pointer)}: {_safe(fault.what)}", soft_wrap=True)
+
+
+def print_status(status: ReviewStatus, console: Console) -> None:
+    """Who is how far, and what comes next."""
+    table = Table("who", "role", "by", "packets", "begun", "submitted", "locked", "guessed")
+    for one in status.people:
+        progress = one.progress
+        author = f"{one.author.kind} {one.author.label}".strip() + (
+            ", PROVISIONAL" if one.provisional else ""
+        )
+        counts = (progress.packets, progress.begun, progress.submitted)
+        marks = ("yes" if yes else "no" for yes in (progress.locked, one.guessed))
+        table.add_row(_safe(one.name), one.role, _safe(author), *map(str, counts), *marks)
+    console.print(table)
+    for one in status.people:
+        say_lacking(one.lacking, console)
+    if status.disagreements is not None:
+        console.print(f"material disagreement on {status.disagreements} submissions")
+    console.print(f"next: {_safe(status.next)}", soft_wrap=True)
+
+
+def print_scores(scores: ReviewScores, console: Console) -> None:
+    """Agreement, and whether the review was blind; scores by arm are the report's."""
+    if scores.provisional:
+        console.print(f"[yellow]PROVISIONAL: {_safe(scores.provisional_reason)}[/yellow]", soft_wrap=True)
+    adjudicated = sum(one.source == "adjudicator" for one in scores.scores)
+    console.print(f"{len(scores.scores)} submissions scored, {adjudicated} by the adjudicator")
+    table = Table("agreement", "equal", "weighted kappa", "Krippendorff's alpha")
+    for one in scores.agreement:
+        shown = (_shown(one.kappa.estimate), _shown(one.alpha.estimate))
+        table.add_row(one.what, f"{one.equal} of {one.submissions}", *shown)
+    console.print(table)
+    for guessed in scores.blinding:
+        right = f"{guessed.right} of {guessed.guessed} guesses right, {guessed.chance:.0%} by chance"
+        warning = "; NOT BLIND: more than chance" if guessed.above_chance else ""
+        console.print(f"{_safe(guessed.reviewer)}: {right}{warning}", soft_wrap=True)
+    if scores.not_asked:
+        console.print(f"not asked which arms they saw: {_safe(', '.join(scores.not_asked))}", soft_wrap=True)
+
+
+def _shown(value: object) -> str:
+    return f"{value.value:.2f}" if isinstance(value, Estimate) else "not estimable"
+
+
+def ask_guesses(study: Path, reviewer: str) -> dict[str, str | None]:
+    """Ask for the arm of each packet; an empty line is no idea.
+
+    Raises:
+        typer.Abort: standard input has ended.
+    """
+    from esac_ag.conduct.collect import read_study
+    from esac_ag.conduct.review_desk import ReviewDesk
+
+    arms = [arm.id for arm in read_study(study).manifest.arms]
+    stderr().print(f"arms: {_safe(', '.join(arms))}; an empty line where you have no idea", soft_wrap=True)
+    found: dict[str, str | None] = {}
+    for packet in ReviewDesk.open(study, reviewer).book.packets:
+        answer = line(f"{packet.label} ({packet.task.task_id}): ")
+        while answer not in ("", *arms):
+            answer = line(f"{packet.label}: one of {', '.join(arms)}, or nothing: ")
+        found[packet.label] = answer or None
+    return found

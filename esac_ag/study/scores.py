@@ -1,0 +1,222 @@
+"""Quality scores of a finished review: what the forms come to once everything is locked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from esac_ag.attempt import Cell
+from esac_ag.manifest.package import Dimension
+from esac_ag.manifest.plan import MaterialDisagreement
+from esac_ag.record import Identifier, Record, Sha256
+from esac_ag.statistics.estimates import rounded
+from esac_ag.study.agreement import Agreement, GuessedArms, agreement, guessed_arms
+from esac_ag.study.disagreement import Difference, differences
+from esac_ag.study.forms import Author, Form, FormSet, Sureness
+from esac_ag.study.packets import Role
+from esac_ag.study.scales import SCALES, total_of
+
+PROVISIONAL = "a model filled in forms of this review: its scores are provisional, whoever agrees with them"
+
+
+class Guesses(Record):
+    """Which arm a reviewer takes each packet to be of (`guesses.json`); asked after locking."""
+
+    format_version: Literal[1]
+    reviewer: Identifier
+    guesses: dict[Identifier, Identifier | None]
+    """By label; null where the reviewer has no idea."""
+
+
+class OneReview(Record):
+    """What one person found of one submission."""
+
+    reviewer: Identifier
+    role: Role
+    label: Identifier
+    scores: dict[Dimension, int]
+    total: float
+    critical: tuple[str, ...]
+    uncertainty: Sureness
+
+
+class AttemptScore(Record):
+    """The quality score of one submission."""
+
+    attempt_id: Identifier
+    cell: Cell
+    dimensions: dict[Dimension, float]
+    """0 to 4."""
+    total: float
+    """0 to 100."""
+    critical_failures: tuple[str, ...]
+    """Outside every average: those that all reviewers named, or that the adjudicator named."""
+    source: Literal["mean-of-reviewers", "adjudicator"]
+    differences: tuple[Difference, ...]
+    """Why it went to the adjudicator; empty where the reviewers agreed."""
+    reviews: tuple[OneReview, ...]
+    """All of them, the adjudicator's last."""
+
+
+class Participant(Record):
+    """Somebody who reviewed."""
+
+    name: Identifier
+    role: Role
+    author: Author
+    forms: int
+
+
+class ReviewScores(Record):
+    """A review after unblinding (`review/scores.json`)."""
+
+    format_version: Literal[1]
+    study_id: Identifier
+    manifest_sha256: Sha256
+    provisional: bool
+    """Whether a model filled in any form; every use of these scores has to say so."""
+    provisional_reason: str
+    participants: tuple[Participant, ...]
+    scores: tuple[AttemptScore, ...]
+    """By task, arm and repetition."""
+    agreement: tuple[Agreement, ...]
+    """Of the reviewers, before adjudication: each dimension, then the total."""
+    blinding: tuple[GuessedArms, ...]
+    """Of those who were asked."""
+    not_asked: tuple[Annotated[str, Field()], ...] = ()
+    """Reviewers who never said which arms they took the packets to be of."""
+
+
+def scores_of(
+    *,
+    study_id: str,
+    manifest_sha256: str,
+    cells: Mapping[str, Cell],
+    form_sets: Sequence[FormSet],
+    labels: Mapping[str, Mapping[str, str]],
+    guesses: Mapping[str, Guesses],
+    rule: MaterialDisagreement,
+    seed: str,
+) -> ReviewScores:
+    """Join locked forms with the key.
+
+    Args:
+        study_id: of the study.
+        manifest_sha256: of its manifest.
+        cells: of every attempt that was reviewed.
+        form_sets: of all reviewers, and of the adjudicator if there is one.
+        labels: attempt by label, by person.
+        guesses: by reviewer.
+        rule: the manifest's.
+        seed: of the intervals.
+
+    Raises:
+        ValueError: a form is missing or incomplete: what is locked was whole.
+    """
+    by_person = {
+        one.reviewer: {labels[one.reviewer][form.label]: form for form in one.forms} for one in form_sets
+    }
+    reviewers = [one.reviewer for one in form_sets if one.role is Role.REVIEWER]
+    order = sorted(cells, key=lambda one: (cells[one].task, cells[one].arm, cells[one].repetition))
+    scores = tuple(_attempt_score(one, cells[one], form_sets, by_person, rule) for one in order)
+    provisional = any(one.author.provisional for one in form_sets)
+    arms = len({cell.arm for cell in cells.values()})
+    return ReviewScores(
+        format_version=1,
+        study_id=study_id,
+        manifest_sha256=manifest_sha256,
+        provisional=provisional,
+        provisional_reason=PROVISIONAL if provisional else "",
+        participants=tuple(
+            Participant(name=one.reviewer, role=one.role, author=one.author, forms=len(one.forms))
+            for one in form_sets
+        ),
+        scores=scores,
+        agreement=tuple(_agreement({name: by_person[name] for name in reviewers}, order, cells, seed)),
+        blinding=tuple(
+            guessed_arms(
+                name, one.guesses, {label: cells[id_].arm for label, id_ in labels[name].items()}, arms
+            )
+            for name, one in sorted(guesses.items())
+        ),
+        not_asked=tuple(name for name in reviewers if name not in guesses),
+    )
+
+
+def _attempt_score(
+    attempt_id: str,
+    cell: Cell,
+    form_sets: Sequence[FormSet],
+    by_person: Mapping[str, Mapping[str, Form]],
+    rule: MaterialDisagreement,
+) -> AttemptScore:
+    reviews: list[OneReview] = []
+    forms: list[Form] = []
+    decided: Form | None = None
+    for one in form_sets:
+        form = by_person[one.reviewer].get(attempt_id)
+        if form is None and one.role is Role.REVIEWER:
+            raise ValueError(f"{one.reviewer} has no form of attempt {attempt_id}")
+        if form is None:
+            continue
+        reviews.append(_review(one, form))
+        if one.role is Role.ADJUDICATOR:
+            decided = form
+        else:
+            forms.append(form)
+    apart = differences(forms, rule)
+    if (decided is not None) != bool(apart):
+        raise ValueError(
+            f"attempt {attempt_id} was adjudicated where nobody disagreed, or the other way round"
+        )
+    judging = forms if decided is None else [decided]
+    whole = [form.whole_scores() for form in judging]
+    dimensions = {scale.dimension: rounded(fmean(one[scale.dimension] for one in whole)) for scale in SCALES}
+    critical = frozenset.intersection(*(form.critical_types() for form in judging))
+    return AttemptScore(
+        attempt_id=attempt_id,
+        cell=cell,
+        dimensions=dimensions,
+        total=rounded(total_of(dimensions)),
+        critical_failures=tuple(sorted(critical)),
+        source="mean-of-reviewers" if decided is None else "adjudicator",
+        differences=apart,
+        reviews=tuple(reviews),
+    )
+
+
+def _review(person: FormSet, form: Form) -> OneReview:
+    scores = form.whole_scores()
+    if form.uncertainty.level is None:
+        raise ValueError(f"form {form.label} lacks its uncertainty")
+    return OneReview(
+        reviewer=person.reviewer,
+        role=person.role,
+        label=form.label,
+        scores=scores,
+        total=rounded(total_of(scores)),
+        critical=tuple(sorted(form.critical_types())),
+        uncertainty=form.uncertainty.level,
+    )
+
+
+def _agreement(
+    forms: Mapping[str, Mapping[str, Form]], order: Sequence[str], cells: Mapping[str, Cell], seed: str
+) -> list[Agreement]:
+    tasks = [cells[one].task for one in order]
+    whole = {name: [own[one].whole_scores() for one in order] for name, own in forms.items()}
+    found = [
+        agreement(
+            scale.dimension.value,
+            {name: [one[scale.dimension] for one in scores] for name, scores in whole.items()},
+            tasks,
+            categories=True,
+            seed=seed,
+        )
+        for scale in SCALES
+    ]
+    totals = {name: [total_of(one) for one in scores] for name, scores in whole.items()}
+    return [*found, agreement("total", totals, tasks, categories=False, seed=seed)]
