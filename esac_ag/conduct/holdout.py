@@ -116,6 +116,7 @@ def _unlike(
         ("network", before.network, draft.network),
         ("policies", before.policies, draft.policies),
         ("decision rules", before.decision, draft.decision),
+        ("review", before.review, draft.review),
         ("threshold", before.analysis.threshold_points, draft.analysis.threshold_points),
         ("agent image", before.images.agent.digest, images.agent.digest),
         ("grader image", before.images.grader.digest, images.grader.digest),

@@ -10,6 +10,7 @@ from esac_ag.attempt import GRADED_OUTCOMES, Grading
 from esac_ag.conduct.collect import RESULT, StudyRecords, read_study, refuse_other_plan, vouched
 from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.report_standing import newest, revision_of
+from esac_ag.conduct.review_quality import quality_scores
 from esac_ag.errors import InputRefused
 from esac_ag.report.build import build_view
 from esac_ag.report.compact import many_records
@@ -106,6 +107,7 @@ def inputs_of(
         counting=counting,
         tasks=study.tasks,
         deviations=tuple(_deviations(study)),
+        quality=quality_scores(study.folder, study.state),
         revision=revision or revision_of(study.state.revisions),
         ledger=LedgerSummary(
             spoiled=spoiled,

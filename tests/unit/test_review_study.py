@@ -93,8 +93,8 @@ def locked_by_both(reviewed: Reviewed) -> None:
 
 
 def test_a_study_is_reviewed_from_packets_to_unblinded_scores(reviewed: Reviewed) -> None:
-    """Two reviewers, guesses, an adjudicator, scores by arm, a clean audit, and a report as before."""
-    write_report(reviewed.path)
+    """Two reviewers, guesses, an adjudicator, scores by arm, a decision on them, and a clean audit."""
+    before, _ = write_report(reviewed.path)
     locked_by_both(reviewed)
     for name in ("ada", "ben"):
         labels = [packet.label for packet in reviewed.desk(name).book.packets]
@@ -120,6 +120,8 @@ def test_a_study_is_reviewed_from_packets_to_unblinded_scores(reviewed: Reviewed
         ("ada", 0, 0, None),
         ("ben", 16, 16, True),
     ]
+    after, _ = write_report(reviewed.path)
+    assert [view.decisions[0].decision.preliminary for view in (before, after)] == [True, False]
     assert audit(reviewed.path).findings == ()
     assert unblind(reviewed.path) == scores
     assert review_status(reviewed.path).next.startswith("nothing")
@@ -333,8 +335,9 @@ def test_scores_that_were_edited_are_found(reviewed: Reviewed) -> None:
     path = reviewed.folder.scores
     path.write_bytes(path.read_bytes().replace(b"98.75", b"99.75"))
     assert [one.where for one in audit(reviewed.path).findings] == ["review/scores.json"]
-    with pytest.raises(SubstitutionRefused):
-        unblind(reviewed.path)
+    for use in (unblind, write_report):
+        with pytest.raises(SubstitutionRefused):
+            use(reviewed.path)
 
 
 def test_unblinding_is_refused_until_all_is_locked(reviewed: Reviewed) -> None:
