@@ -194,6 +194,6 @@ def test_requests_under_way_are_held_up_to_a_cap_together(gateway: Gateway) -> N
 def test_a_field_that_is_billed_at_another_price_is_taken_out(field: str) -> None:
     """The price table is not for it, and a reply does not always tell."""
     plan = a_lane_plan(Protocol.MESSAGES)
-    sent = prepare(json.dumps(a_request(Protocol.MESSAGES, **{field: "us"})).encode(), plan)
+    sent = prepare(json.dumps(a_request(Protocol.MESSAGES) | {field: "us"}).encode(), plan)
     assert field not in json.loads(sent.body)
     assert sent.changes == (f"field {field} taken out",)
