@@ -113,8 +113,16 @@ def run_cost_usd(max_cost_usd: float, runs: int) -> float:
     """The limit of one run with which all planned runs stay within a cost: rounded down to a millionth.
 
     Raises:
-        UsageError: nothing is left for a run.
+        UsageError: nothing is left for a run, or it is no limit at all.
     """
+    if not math.isfinite(max_cost_usd * _MICRO):
+        raise UsageError(
+            "The cost limit is no limit.",
+            where="--max-cost",
+            expected="an amount of US dollars",
+            found=f"{max_cost_usd:g}",
+            remedy="leave --max-cost out, or name an amount",
+        )
     share = math.floor(max_cost_usd * _MICRO / runs) / _MICRO
     if share > 0:
         return share

@@ -94,6 +94,13 @@ def test_a_limit_that_leaves_nothing_for_a_run_is_refused() -> None:
         run_cost_usd(0.00001, 24)
 
 
+@pytest.mark.parametrize("limit", [float("inf"), 1e305])
+def test_an_endless_cost_limit_is_refused(limit: float) -> None:
+    """`--max-cost inf` passes for a number, and limits nothing."""
+    with pytest.raises(UsageError, match="--max-cost"):
+        run_cost_usd(limit, 24)
+
+
 @pytest.mark.parametrize(
     ("table", "found"),
     [
