@@ -23,6 +23,12 @@ def prepare(
         str | None,
         typer.Option("--reviewers", help="Names, with commas between; by default reviewer-1 and so on."),
     ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifest", help="The sealed manifest, if it is not in manifests/.", show_default=False
+        ),
+    ] = None,
     root: RootOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -30,7 +36,7 @@ def prepare(
     from esac_ag.conduct.review_prepare import prepare_review
 
     names = None if reviewers is None else [name.strip() for name in reviewers.split(",")]
-    made = prepare_review(study, workspace=workspace_at(root), reviewers=names)
+    made = prepare_review(study, workspace=workspace_at(root), reviewers=names, manifest=manifest)
     if json:
         print_json(made)
         return

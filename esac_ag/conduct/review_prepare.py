@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,7 +44,11 @@ class PreparedReview(Record):
 
 
 def prepare_review(
-    study_path: Path, *, workspace: Workspace, reviewers: Sequence[str] | None = None
+    study_path: Path,
+    *,
+    workspace: Workspace,
+    reviewers: Sequence[str] | None = None,
+    manifest: Path | None = None,
 ) -> PreparedReview:
     """Make the packets of a finished study.
 
@@ -52,6 +56,8 @@ def prepare_review(
         study_path: the study's folder below results/.
         workspace: where its tasks and bundles lie, which are compared with their seals.
         reviewers: names; `reviewer-1` and so on by default.
+        manifest: the sealed manifest, whose bundles lie relative to it; by default they are looked for in the
+            workspace's `manifests/` and `arms/`.
 
     Raises:
         UsageError: the study is not finished, is reviewed already, or the names do not fit the plan.
@@ -64,7 +70,8 @@ def prepare_review(
     names = tuple(reviewers or (f"reviewer-{number}" for number in range(1, plan.reviewers + 1)))
     _refuse_names(names, study, plan.reviewers)
     attempts = _reviewable(study)
-    packets, left_out = _packets(study, attempts, workspace)
+    sources = sources_of(study, workspace, None if manifest is None else manifest.parent)
+    packets, left_out = _packets(study, attempts, sources, tasks_of(study, workspace))
     secret = clock.secret_text()
     labels = {name: labels_for(name, list(packets), secret) for name in names}
     folder = ReviewFolder(study_path)
@@ -155,11 +162,13 @@ def _reviewable(study: StudyRecords) -> tuple[AttemptState, ...]:
 
 
 def _packets(
-    study: StudyRecords, attempts: Sequence[AttemptState], workspace: Workspace
+    study: StudyRecords,
+    attempts: Sequence[AttemptState],
+    sources: Sources,
+    tasks: Mapping[str, LoadedTask],
 ) -> tuple[dict[str, Packet], dict[str, int]]:
     """Packets by attempt, and the commands that were left out of each."""
-    sources = sources_of(study, workspace)
-    tools = {name: _Tools.of(task, sources) for name, task in tasks_of(study, workspace).items()}
+    tools = {name: _Tools.of(task, sources) for name, task in tasks.items()}
     packets: dict[str, Packet] = {}
     left_out: dict[str, int] = {}
     leaks: list[str] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Final, assert_never
 
 from pydantic import ValidationError
@@ -12,9 +12,10 @@ from esac_ag.agents.command_settings import CommandSettings
 from esac_ag.agents.loaded import known_texts
 from esac_ag.attempt.events import AttemptState
 from esac_ag.conduct.collect import StudyRecords, vouched_file
-from esac_ag.conduct.context import bundles_of
 from esac_ag.conduct.exporting import TRANSCRIPT, TranscriptLines
-from esac_ag.manifest.plan import AgentKind, Manifest
+from esac_ag.errors import SubstitutionRefused
+from esac_ag.manifest.plan import AgentKind, Arm, Manifest
+from esac_ag.rooms.bundles import load_arm
 from esac_ag.rooms.tasks import LoadedTask, load_sealed_task
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.study.executed import Executed, RecordedCommand, executed_by_record, executed_by_tools
@@ -56,20 +57,38 @@ def _paths(snapshot: FileTree) -> Iterator[str]:
     return (path.decode("utf-8", "replace") for path in snapshot.files())
 
 
-def sources_of(study: StudyRecords, workspace: Workspace) -> Sources:
+def sources_of(study: StudyRecords, workspace: Workspace, manifest_folder: Path | None = None) -> Sources:
     """What gives arms away: the sealed bundles' bytes, names of model and agent, ids.
+
+    Args:
+        study: whose arms they are.
+        workspace: where bundles are looked for.
+        manifest_folder: where the sealed manifest lies, if that is not the workspace's `manifests/`.
 
     Raises:
         SubstitutionRefused: a bundle is not the sealed one, or not there: nothing could be masked by it.
     """
-    bundles = bundles_of(study.manifest, workspace.manifests)
+    folders = [folder for folder in (manifest_folder, workspace.manifests) if folder is not None]
+    bundles = {arm.id: _bundle(arm, folders, workspace) for arm in study.manifest.arms}
     study_id = study.manifest.study_id
     chosen = len(study_id) >= SHORTEST_ID and not study_id.isalpha()
     return Sources(
-        bundles={arm: FileTree() if bundle is None else bundle.files for arm, bundle in bundles.items()},
+        bundles=bundles,
         names=tuple(name for name in _names(study.manifest) if len(name) >= SHORTEST_NAME),
         ids=(*study.state.attempts, *([study_id] if chosen else [])),
     )
+
+
+def _bundle(arm: Arm, folders: Sequence[Path], workspace: Workspace) -> FileTree:
+    """The sealed bytes of an arm, wherever they are: what is sealed is the files, not their place."""
+    here = arm.model_copy(update={"bundle": arm.bundle and PurePosixPath(arm.bundle).name})
+    refusals: list[SubstitutionRefused] = []
+    for folder, sought in (*((one, arm) for one in folders), (workspace.arms, here)):
+        try:
+            return load_arm(folder, sought)
+        except SubstitutionRefused as error:
+            refusals.append(error)
+    raise refusals[0]
 
 
 def _names(manifest: Manifest) -> Iterator[str]:

@@ -256,6 +256,17 @@ def test_a_changed_bundle_stops_the_preparation(finished: Reviewed, tmp_path: Pa
         prepare_review(finished.path, workspace=finished.workspace)
 
 
+def test_a_bundle_is_found_by_its_bytes_wherever_the_manifest_lay(finished: Reviewed, tmp_path: Path) -> None:
+    """Beside a manifest that is named; what is nowhere is refused."""
+    elsewhere = tmp_path / "else" / "manifests" / "study.json"
+    elsewhere.parent.mkdir(parents=True)
+    finished.workspace.arms.rename(tmp_path / "else" / "arms")
+    finished.workspace.arms.mkdir()
+    with pytest.raises(SubstitutionRefused):
+        prepare_review(finished.path, workspace=finished.workspace)
+    prepare_review(finished.path, workspace=finished.workspace, manifest=elsewhere)
+
+
 def test_a_study_is_prepared_once(reviewed: Reviewed) -> None:
     """A second draw of labels would be a second try."""
     with pytest.raises(UsageError, match="prepared already"):
