@@ -31,7 +31,15 @@ class ReadLog:
     """None where the log is empty or was cut off, or is of a form that tells no calls."""
 
 
-def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, started_at: str) -> ReadLog:
+def read(
+    file: AgentFile,
+    preset: Preset,
+    log: bytes,
+    ended: CommandResult,
+    *,
+    started_at: str,
+    is_cut: bool = False,
+) -> ReadLog:
     """Read a log, whatever stands in it.
 
     Args:
@@ -40,6 +48,7 @@ def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, s
         log: as it was captured, which may end anywhere.
         ended: how the agent's process ended.
         started_at: ISO time at which the attempt started.
+        is_cut: whether the program wrote more than this.
     """
     if file.launch is None:
         start_s = datetime.fromisoformat(started_at).timestamp()
@@ -51,11 +60,11 @@ def read(file: AgentFile, preset: Preset, log: bytes, ended: CommandResult, *, s
         for _ in events:  # how the agent ended stands at the end of its log
             pass
         ending = reader.ending(ended.termination, ended.exit_code)
-        return ReadLog(entries, ending, _tool_calls(entries, ended))
+        return ReadLog(entries, ending, _tool_calls(entries, is_cut=is_cut))
     entries = _first(read_log(file.launch.log, log))
     tells_calls = any(rule.event is LogEvent.TOOL_CALL for rule in file.launch.log.rules)
     return ReadLog(
-        entries, _ending_by_exit(preset, ended), _tool_calls(entries, ended) if tells_calls else None
+        entries, _ending_by_exit(preset, ended), _tool_calls(entries, is_cut=is_cut) if tells_calls else None
     )
 
 
@@ -67,8 +76,8 @@ def _first(entries: Iterator[Entry]) -> tuple[Entry, ...]:
     return (*kept, Entry(kind=EntryKind.NOTICE, text=f"the log goes on; {MOST_ENTRIES} entries are kept"))
 
 
-def _tool_calls(entries: tuple[Entry, ...], ended: CommandResult) -> int | None:
-    if not entries or ended.truncated or len(entries) > MOST_ENTRIES:
+def _tool_calls(entries: tuple[Entry, ...], *, is_cut: bool) -> int | None:
+    if not entries or is_cut or len(entries) > MOST_ENTRIES:
         return None
     return sum(entry.kind is EntryKind.TOOL_CALL for entry in entries)
 

@@ -61,10 +61,10 @@ class CommandRun:
         ended = self._run(sandbox, assignment, recorder)
         # Before the container goes: what is under way is broken off by us, not by the agent.
         summary = self.lane.close()
-        log = self._log(sandbox, assignment, ended)
-        told = read(self.file, self.preset, log, ended, started_at=started_at)
+        log, is_cut = self._log(sandbox, assignment, ended)
+        told = read(self.file, self.preset, log, ended, started_at=started_at, is_cut=is_cut)
         _write_transcript(recorder, assignment, told)
-        ending = weighed(told.ending, summary, log_is_cut=ended.truncated)
+        ending = weighed(told.ending, summary, log_is_cut=is_cut)
         recorder.notice(ending.reason)
         made = self._end(ending, summary, assignment, started_s, present)
         costs = made.costs.model_copy(update={"tool_calls": told.tool_calls})
@@ -103,18 +103,20 @@ class CommandRun:
         )
         return ended
 
-    def _log(self, sandbox: Sandbox, assignment: Assignment, ended: CommandResult) -> bytes:
-        """Standard output, or the file that the program writes; empty when it wrote none."""
+    def _log(self, sandbox: Sandbox, assignment: Assignment, ended: CommandResult) -> tuple[bytes, bool]:
+        """Standard output, or the file that the program writes, and whether there was more of it than this."""
         if self.prepared.log is None:
-            return ended.output
+            return ended.output, ended.truncated
         limits = assignment.limits
         caps = TreeLimits(max_members=limits.files + 64, max_bytes=limits.workspace_mib * MIB)
         name = self.prepared.log.removeprefix(f"{AGENT_HOME}/").encode()
-        file = sandbox.get(AGENT_HOME, caps).tree.files().get(name)
+        home = sandbox.get(AGENT_HOME, caps)
+        file = home.tree.files().get(name)
         if file is None:
-            return b""
+            # None was written, or what fills HOME kept it from being read.
+            return b"", home.capped
         assignment.log(file.data[: limits.output_bytes])
-        return file.data
+        return file.data, False
 
     def _end(
         self,

@@ -139,10 +139,12 @@ class Exchange:
 
     def requests(self) -> Iterator[SeenRequest]:
         """Every request that was sent, with all text in its messages."""
-        texts = [text_of(message) for message in self._messages]
+        texts = [(text_of(message), _is_by_model(message)) for message in self._messages]
         tools = offered_tools(self._frame)
         for number, (digest, messages) in enumerate(self._sent, start=1):
-            yield SeenRequest(number, digest, tuple(texts[:messages]), tools)
+            given = tuple(text for text, is_by_model in texts[:messages] if not is_by_model)
+            written = tuple(text for text, is_by_model in texts[:messages] if is_by_model)
+            yield SeenRequest(number, digest, given, tools, written)
 
     def _log_request(self, digest: str) -> None:
         """The first request whole, then only what was added: each can be put together again from the log."""
@@ -165,3 +167,7 @@ class Exchange:
         if reply.left_out:
             self._recorder.notice(f"the reply was too large, left out: {reply.left_out}")
         self._messages.append(assistant_message(reply))
+
+
+def _is_by_model(message: JsonValue) -> bool:
+    return isinstance(message, dict) and message.get("role") == "assistant"

@@ -1,9 +1,10 @@
 """Traces of other arms' bundles in the pieces of text that requests held.
 
 Looked for are a skill's name and description, the places of the files, and every run of eight words. What
-the arm's own files or texts that every arm is given hold too is no trace. Runs are compared as words: line
-breaks, numbers of lines, case and punctuation do not matter. One pass over a text finds them all, however
-many there are, because each run of the text is looked up in one table.
+the arm's own files or texts that every arm is given hold too is no trace, nor is what the model wrote by
+itself. Runs are compared as words: line breaks, numbers of lines, case and punctuation do not matter. One
+pass over a text finds them all, however many there are, because each run of the text is looked up in one
+table.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ SHORTEST_PHRASE = 3
 """Texts and descriptions with fewer words occur by chance and prove nothing."""
 SHORTEST_NAME = 6
 """Names with fewer characters occur by chance and prove nothing."""
+LEGAL = re.compile(rb"(LICEN[CS]E|NOTICE|COPYING)", re.IGNORECASE)
+"""Names of files whose words half of all repositories hold; only their places are traces."""
 MOST_TRACES = 20
 """Traces of one arm that are recorded; all are counted."""
 MOST_SHOWN = 200
@@ -61,7 +64,7 @@ class ForeignTraces:
         for arm, tree in others.items():
             _add(self._needles, arm, tree)
         for text in ours:
-            self._forget(text)
+            self.forget(text)
         self._first_words = {run.partition(" ")[0] for run in self._needles.runs}
 
     def look_at(self, piece: str, sighting: Sighting) -> None:
@@ -101,8 +104,8 @@ class ForeignTraces:
         for arm, place in begun.items():
             yield arm, " ".join(words[place:])
 
-    def _forget(self, text: str) -> None:
-        """Drop what a text that is everybody's, or the arm's own, holds too."""
+    def forget(self, text: str) -> None:
+        """Drop what a text holds too that is everybody's, the arm's own, or the model's."""
         words = words_of(text)
         for _ in _simple(self._needles, text, words):
             pass
@@ -135,6 +138,8 @@ def _add(needles: _Needles, arm: str, tree: FileTree) -> None:
         description = fields.get("description", "")
         if len(words := words_of(description)) >= SHORTEST_PHRASE:
             needles.phrases[_Marker(arm, TraceKind.DESCRIPTION, description)] = as_phrase(words)
+        if LEGAL.match(path.rpartition(b"/")[2]):
+            continue
         words = words_of(text)
         if SHORTEST_PHRASE <= len(words) < RUN_WORDS:
             needles.phrases[_Marker(arm, TraceKind.TEXT, " ".join(words))] = as_phrase(words)

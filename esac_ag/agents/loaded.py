@@ -52,15 +52,17 @@ class SeenRequest:
     """Of the call."""
     sha256: str
     texts: tuple[str, ...]
-    """Every string of it, unescaped, in order."""
+    """Every string of it that the model was given, unescaped, in order."""
     tools: tuple[str, ...] | None = None
     """Names of the tools that it offered; null when not known."""
+    written: tuple[str, ...] = ()
+    """Strings that the model itself had written before: its messages, and the arguments of its calls."""
     whole: bool = True
     """Whether all its text is here; a proof that lacks a request is not complete."""
 
     @property
     def text(self) -> str:
-        """All its text, a line feed between the strings."""
+        """All that the model was given, a line feed between the strings."""
         return "\n".join(self.texts)
 
 
@@ -159,11 +161,10 @@ class _Search:
     def look_at(self, request: SeenRequest) -> None:
         if not self.tools and request.tools is not None:
             self.tools = request.tools
-        for piece in request.texts:
-            mark = hashlib.blake2b(piece.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            if mark in self._seen:
-                continue
-            self._seen.add(mark)
+        for piece in filter(self._is_new, request.written):
+            # What a model came up with by itself was not given to it, though a tool may show it again.
+            self.foreign.forget(piece)
+        for piece in filter(self._is_new, request.texts):
             sighting = Sighting(request=request.number, request_sha256=request.sha256)
             self.foreign.look_at(piece, sighting)
             self.listings.look_at(piece)
@@ -172,6 +173,14 @@ class _Search:
             for path in [path for path, listing in self._unlisted.items() if listing.stands_in(piece)]:
                 self.listed[path] = sighting
                 del self._unlisted[path]
+
+    def _is_new(self, piece: str) -> bool:
+        """Whether a piece was not met before; from now on it was."""
+        mark = hashlib.blake2b(piece.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if mark in self._seen:
+            return False
+        self._seen.add(mark)
+        return True
 
 
 class _Listing:

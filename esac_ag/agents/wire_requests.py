@@ -13,6 +13,10 @@ from esac_ag.agents.loaded import SeenRequest
 from esac_ag.gateway.bodies import read_body
 from esac_ag.gateway.calls import CallOutcome, CallRecord
 
+CONVERSATIONS = ("messages", "input")
+"""Fields of a request that hold the conversation: chat completions and Messages, Responses."""
+MODELS_ITEMS = ("custom_tool_call", "function_call", "local_shell_call", "reasoning")
+"""Types of a Responses conversation's items that have no role and are the model's own."""
 MOST_NESTED = 3
 """How deep JSON in strings of JSON is read: results and arguments of tools."""
 
@@ -33,7 +37,14 @@ def seen_requests(folder: Path, calls: Sequence[CallRecord]) -> Iterator[SeenReq
         if body is None:
             yield SeenRequest(call.number, call.request_sha256, (), whole=False)
         else:
-            yield SeenRequest(call.number, call.request_sha256, tuple(texts_of(body)), offered_tools(body))
+            given, written = split_by_author(body)
+            yield SeenRequest(
+                call.number,
+                call.request_sha256,
+                tuple(texts_of(given)),
+                offered_tools(body),
+                tuple(texts_of(written)),
+            )
 
 
 def _body(folder: Path, call: CallRecord) -> dict[str, JsonValue] | None:
@@ -45,6 +56,23 @@ def _body(folder: Path, call: CallRecord) -> dict[str, JsonValue] | None:
     except (OSError, ValueError, RecursionError, zstandard.ZstdError):
         return None
     return body if isinstance(body, dict) else None
+
+
+def split_by_author(body: dict[str, JsonValue]) -> tuple[list[JsonValue], list[JsonValue]]:
+    """What a model is given by a request, and what it wrote before: each request has the whole of it."""
+    given: list[JsonValue] = []
+    written: list[JsonValue] = []
+    for key, value in body.items():
+        if key in CONVERSATIONS and isinstance(value, list):
+            for item in value:
+                (written if _is_by_model(item) else given).append(item)
+        else:
+            given.append(value)
+    return given, written
+
+
+def _is_by_model(item: JsonValue) -> bool:
+    return isinstance(item, dict) and (item.get("role") == "assistant" or item.get("type") in MODELS_ITEMS)
 
 
 def texts_of(value: JsonValue, nested: int = 0) -> Iterator[str]:

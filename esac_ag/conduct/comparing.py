@@ -6,6 +6,7 @@ Running and reporting are those of any study.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from esac_ag.conduct.earlier_runs import EarlierRuns, earlier_runs
 from esac_ag.conduct.faults import Faults
 from esac_ag.conduct.freeze import Tell, freeze_draft
 from esac_ag.conduct.opening import load_manifest
-from esac_ag.errors import ImageMissing, InputRefused
+from esac_ag.errors import ImageMissing, InputRefused, UsageError
 from esac_ag.manifest.comparison import (
     ComparisonRequest,
     different_keys,
@@ -94,6 +95,8 @@ def prepare(
         HarnessError: several of these; all are told.
     """
     faults = Faults()
+    with faults.taken():
+        _refuse_unplannable(options)
     agent = acting_agent(
         options.agent,
         base_url=options.base_url,
@@ -254,3 +257,17 @@ def forecast(sealed: Path, *, workspace: Workspace, results: Path, concurrency: 
             manifest, concurrency=concurrency, run_s=earlier.run_s, run_cost=earlier.run_cost
         )
     return Forecast(bound=make_plan(manifest, concurrency=concurrency), expected=expected, earlier=earlier)
+
+
+def _refuse_unplannable(options: CompareOptions) -> None:
+    """Refuse what no draft can hold, before one is written.
+
+    Raises:
+        UsageError: the model has no name, or the time of a run no end.
+    """
+    if not options.model.strip():
+        raise UsageError("The model has no name.", where="-m/--model", expected="its name at its provider")
+    if options.wall_clock_s is not None and not math.isfinite(options.wall_clock_s):
+        raise UsageError(
+            "A run has to end.", where="--max-run-s", expected="seconds", found=str(options.wall_clock_s)
+        )

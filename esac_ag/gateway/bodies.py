@@ -36,6 +36,7 @@ def pack_bodies(folder: Path) -> None:
     """
     names = sorted(path.name for path in folder.glob(f"*{SUFFIX}"))
     partial = folder / f".{PACKED}.partial"
+    folder.mkdir(parents=True, exist_ok=True)
     with partial.open("wb") as file:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
             for name in names:

@@ -27,12 +27,15 @@ PROVIDER_FIELDS = {
 }
 """Fields of a request that switch on something at the provider; handled as its tools are."""
 
+_BLOATING = ("n", "logprobs", "top_logprobs")
+"""An agent reads one choice; many of them, or the odds of each token, make replies too large to count."""
+
 DROPPED_FIELDS = {
-    Protocol.CHAT: ("service_tier", "models", "route", "provider"),
-    Protocol.RESPONSES: ("service_tier", "models", "route", "provider"),
+    Protocol.CHAT: ("service_tier", "models", "route", "provider", *_BLOATING),
+    Protocol.RESPONSES: ("service_tier", "models", "route", "provider", "top_logprobs"),
     Protocol.MESSAGES: ("service_tier", "speed", "inference_geo", "fallbacks", "models", "route", "provider"),
 }
-"""Fields that would bill at another price, or let another model answer; always taken out."""
+"""Fields that would bill at another price, let another model answer, or swell replies; always taken out."""
 
 STATE_FIELDS = {
     Protocol.CHAT: (),

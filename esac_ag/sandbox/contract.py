@@ -141,7 +141,7 @@ class CommandResult(Record):
     output: bytes
     """Standard output and error as they came, at most the limit."""
     truncated: bool
-    """Whether output beyond the limit was dropped."""
+    """Whether output beyond the limit was dropped; standard error that goes elsewhere does not count."""
     duration_s: float
 
 

@@ -114,8 +114,8 @@ class Outputs:
 
     @property
     def truncated(self) -> bool:
-        """Whether any output beyond the limit was dropped."""
-        return self.standard.truncated or self.error.truncated
+        """Whether standard output beyond the limit was dropped; of both, where they go to one place."""
+        return self.standard.truncated
 
 
 def outputs_of(limit_bytes: int, sink: OutputSink | None, error_sink: OutputSink | None) -> Outputs:

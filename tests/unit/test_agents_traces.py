@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import JsonValue
 
 from esac_ag.agents.loaded import LoadedInstructions, SeenRequest, known_texts, loaded_instructions
+from esac_ag.agents.wire_requests import split_by_author, texts_of
 from esac_ag.attempt.loaded import TraceKind
 from esac_ag.tree import FileTree
 
@@ -296,3 +298,62 @@ def test_what_was_unchanged_at_the_end_joins_the_record_by_path() -> None:
 def test_a_request_of_a_million_beginnings_of_listings_is_read_in_one_pass(unit: str) -> None:
     """A model can have its shell send one; a pattern that tries every pair would not end in a day."""
     assert seen(asked(unit * 200_000), agent="my-program").bundled_skills is None
+
+
+COMMON = "import json\nimport os\nimport re\nimport sys\nfrom pathlib import Path\nfrom typing import Any\n"
+
+
+def test_what_the_model_wrote_itself_is_no_trace_when_a_tool_shows_it_again() -> None:
+    """Half of all programs begin alike; what was given before the model wrote it is a trace all the same."""
+    other = the_files(**{"scripts/check.py": COMMON})
+    call = SeenRequest(2, "2" * 64, (f"1\t{COMMON}",), ("bash",), written=(f"I write {COMMON}",))
+    arms = {"some-arm": other}
+    requests = [asked("Mend the sum."), call]
+    own = loaded_instructions("neutral", None, placed={}, present={}, others=arms, requests=requests)
+    assert own.foreign == ()
+    requests = [asked(f"Files: {COMMON}"), call]
+    given = loaded_instructions("neutral", None, placed={}, present={}, others=arms, requests=requests)
+    assert [trace.seen_in.request for trace in given.foreign] == [1]
+
+
+def test_the_words_of_a_licence_are_no_trace() -> None:
+    """Many repositories hold them, and what is installed beside them."""
+    legal = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software"
+    assert foreign(legal, other=the_files(**{"LICENSE.txt": legal})).foreign == ()
+    assert foreign(legal, other=the_files(**{"rules.md": legal})).foreign != ()
+
+
+CONVERSATIONS: dict[str, dict[str, JsonValue]] = {
+    "chat completions": {
+        "messages": [
+            {"role": "system", "content": "given one"},
+            {"role": "assistant", "content": "own", "tool_calls": [{"function": {"arguments": "own too"}}]},
+            {"role": "tool", "content": "given two"},
+        ]
+    },
+    "responses": {
+        "instructions": "given one",
+        "input": [
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "own"}]},
+            {"type": "function_call", "name": "shell", "arguments": "own too"},
+            {"type": "function_call_output", "output": "given two"},
+        ],
+    },
+    "messages": {
+        "system": [{"type": "text", "text": "given one"}],
+        "messages": [
+            {"role": "assistant", "content": [{"type": "text", "text": "own"}, {"input": {"x": "own too"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "content": "given two"}]},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("protocol", CONVERSATIONS)
+def test_a_request_tells_who_wrote_what(protocol: str) -> None:
+    """Each protocol sends the model's own words back with every request."""
+    given, written = split_by_author(CONVERSATIONS[protocol])
+    assert {"given one", "given two"} <= set(texts_of(given))
+    assert {"own", "own too"} <= set(texts_of(written))
+    assert not {"own", "own too"} & set(texts_of(given))
+    assert not {"given one", "given two"} & set(texts_of(written))

@@ -23,8 +23,7 @@ CALL = {"when": {"/kind": "call"}, "event": "tool-call", "text": "/text"}
 
 def told(file: AgentFile, log: bytes, *, is_cut: bool = False) -> ReadLog:
     """A log of a program that ended well."""
-    ended = exited(truncated=is_cut)
-    return read(file, preset_of(file), log, ended, started_at="2026-01-01T00:00:00Z")
+    return read(file, preset_of(file), log, exited(), started_at=TIME, is_cut=is_cut)
 
 
 @pytest.mark.parametrize(

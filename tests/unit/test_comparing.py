@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -315,3 +316,17 @@ def test_the_way_to_the_model_is_part_of_the_plan(workspace: Workspace, tmp_path
         prepared(options(skill, agent="chat", model_way="socket"), workspace)
     with pytest.raises(UsageError, match="no such way"):
         prepared(options(skill, agent="codex", model_way="pigeon"), workspace)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [({"model": " "}, "no name"), ({"wall_clock_s": float("inf")}, "has to end")],
+)
+def test_what_no_draft_can_hold_is_refused_before_one_is_written(
+    workspace: Workspace, tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    """A draft that cannot be sealed would keep its study's id."""
+    before = files_of(workspace)
+    with pytest.raises(UsageError, match=told):
+        prepared(options(a_skill(tmp_path), agent="codex", **changes), workspace)
+    assert files_of(workspace) == before
