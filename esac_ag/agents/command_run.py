@@ -104,7 +104,7 @@ class CommandRun:
         return ended
 
     def _log(self, sandbox: Sandbox, assignment: Assignment, ended: CommandResult) -> tuple[bytes, bool]:
-        """Standard output, or the file that the program writes, and whether there was more of it than this."""
+        """Standard output, or the file that the program writes, and whether there was more of it."""
         if self.prepared.log is None:
             return ended.output, ended.truncated
         limits = assignment.limits
