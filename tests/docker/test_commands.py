@@ -101,8 +101,8 @@ def test_a_limited_run_does_so_many_cells_and_the_next_run_does_the_others(sessi
     """Numbers for machines on standard output; a third run finds nothing to do."""
     limited, rest = session.json("limit"), session.json("rest")
     assert Path(limited.pop("folder")) == Path(rest.pop("folder")) == session.root / STUDY
-    assert limited == SCRIPTED | {"planned": 8, "done": 2, "launched": 2, "finished": False}
-    assert rest == SCRIPTED | {"planned": 8, "done": 8, "launched": 6, "finished": True}
+    assert limited == SCRIPTED | {"planned": 8, "done": 2, "launched": 2, "stopped": 0, "finished": False}
+    assert rest == SCRIPTED | {"planned": 8, "done": 8, "launched": 6, "stopped": 0, "finished": True}
     assert "8 of 8 cells done; finished" in session.steps["done"].stdout
     assert "cells done" not in session.steps["done"].stderr
 
