@@ -18,7 +18,8 @@ demo: setup ## run the demonstration study and report on it
 	@$(BIN)/esac-ag demo
 
 test: python engine images registry browser npm ## run all tests, those in Docker and in a browser included
-	@$(BIN)/pytest
+	@$(BIN)/pytest tests/docker tests/contract --durations=25
+	@$(BIN)/pytest tests/unit tests/architecture --numprocesses=auto --dist=loadfile --durations=10
 
 check: python ## lint, types, layers, schemas
 	@$(BIN)/ruff check
