@@ -35,6 +35,9 @@ class Directory:
 Node = RegularFile | Link | Directory
 
 
+_SLASH = ord("/")
+
+
 class FileTree(Mapping[bytes, Node]):
     """An immutable mapping from path to node, iterated in byte order of the paths."""
 
@@ -78,6 +81,16 @@ class FileTree(Mapping[bytes, Node]):
         """This tree without what tree hashes leave out: caches, version control, byte code."""
         kept = {p: n for p, n in self._nodes.items() if not is_ignored(p.decode("utf-8", "surrogateescape"))}
         return FileTree(kept)
+
+    def with_folders(self) -> FileTree:
+        """This tree with every folder that a path runs through, as an archive of it has them."""
+        folders = {
+            path[:end]: Directory()
+            for path in self._nodes
+            for end, character in enumerate(path)
+            if character == _SLASH
+        }
+        return FileTree({**folders, **self._nodes})
 
     def sha256(self) -> str:
         """The tree hash of manifest version 1: regular files, caches left out, LF-normalised."""

@@ -171,6 +171,9 @@ def _attended(
         if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
             return end, None
         exported = _export(sandbox, limits, equipment)
+        if study.stop.wished and (exported is None or end.outcome is Outcome.AGENT_ERROR):
+            # The container was taken away under it: nobody's doing, and done again.
+            return AgentEnd(outcome=Outcome.CANCELLED, reason=study.stop.why), None
         if exported is None:
             return _lost(end, out_of_memory=sandbox.out_of_memory()), None
     return _with_bundle_at_end(end, exported.bundle), exported.workspace
@@ -274,7 +277,7 @@ def _keep(
     """Archive what the agent left, with the patch computed from the frozen snapshot."""
     if end.outcome in (Outcome.INFRA, Outcome.CANCELLED):
         return None, end
-    tree = task.snapshot if exported is None else exported.tree
+    tree = task.snapshot.with_folders() if exported is None else exported.tree
     lost = ("the workspace was lost; this is the untouched snapshot",)
     findings = lost if exported is None else tuple(filter(_is_news, exported.findings))
     # Caches and byte code are no change that anybody made; the archive keeps them.

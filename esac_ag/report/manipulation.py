@@ -138,7 +138,12 @@ def _judges(offer: Offer | None) -> dict[ClauseKind, Judge]:
     return {
         ClauseKind.PRESENT: lambda _, loaded: _all(file.present_at_start for file in loaded.files),
         ClauseKind.LISTED: lambda arm, loaded: _reached(
-            arm, loaded, lambda file: file.listed_in is not None or file.in_full_in is not None
+            arm,
+            loaded,
+            # Instructions are given whole; a skill that was read without an offer was found by chance.
+            lambda file: (
+                file.listed_in is not None or (arm.kind is not ArmKind.SKILL and file.in_full_in is not None)
+            ),
         ),
         ClauseKind.READ: lambda arm, loaded: _reached(arm, loaded, lambda file: file.in_full_in is not None),
         ClauseKind.UNCHANGED: lambda _, loaded: _all(file.unchanged_at_end for file in loaded.files),

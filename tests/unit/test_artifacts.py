@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esac_ag.artifacts import StudyFolder, file_digest, write_atomic
+from esac_ag.artifacts import AttemptFolder, StudyFolder, file_digest, write_atomic
 from esac_ag.artifacts.redaction import MARK, Redactor
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.errors import InputRefused
@@ -107,3 +107,14 @@ def test_a_stream_stops_at_its_limit_and_says_so(tmp_path: Path) -> None:
         stream(b"7890123")
         assert stream.truncated
     assert (folder.path / "agent.log").read_bytes() == b"1234567890"
+
+
+def test_a_tree_with_its_folders_is_what_its_archive_gives_back(tmp_path: Path) -> None:
+    """Trees read from disk name no folders, archives name all: a digest has to be of one of them."""
+    folder = AttemptFolder(tmp_path)
+    plain = FileTree.of_text({"a/b/c.txt": "c", "d.txt": "d"})
+    whole = plain.with_folders()
+    folder.write_submission(whole)
+    assert folder.read_submission().exact_sha256() == whole.exact_sha256()
+    assert whole.exact_sha256() != plain.exact_sha256()
+    assert whole.with_folders() == whole

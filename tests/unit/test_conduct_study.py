@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from esac_ag.conduct.audit import audit
 from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.context import Stop
 from esac_ag.conduct.launch import agent_spec
+from esac_ag.conduct.opening import TaskCell
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
 from esac_ag.errors import (
@@ -30,9 +32,10 @@ from esac_ag.errors import (
 from esac_ag.ledger import open_ledger, read_lines, read_state
 from esac_ag.manifest.plan import Limits
 from esac_ag.rooms.workspace import Workspace
-from esac_ag.sandbox.contract import Role, Sandbox, SandboxSpec
+from esac_ag.sandbox.contract import CommandResult, Role, Sandbox, SandboxSpec
 from esac_ag.sandbox.memory import InMemoryEngine
 from esac_ag.sandbox.memory_process import FakeProcess
+from tests.builders_agents import AnsweringSandbox, exited
 from tests.builders_conduct import (
     PROGRAMS,
     Told,
@@ -469,3 +472,41 @@ def test_the_first_reason_to_stop_is_the_one_that_records_tell() -> None:
     stop.wish("the run ended in an error: ValueError")
     stop.wish()
     assert stop.why == "the run ended in an error: ValueError"
+
+
+def test_a_stop_that_takes_the_container_away_blames_nobody(tmp_path: Path) -> None:
+    """What is then missing of the workspace is no doing of the agent's, whatever it said at last."""
+    stop = Stop()
+
+    def answer(_: list[str]) -> CommandResult:
+        stop.wish()
+        return exited()
+
+    class Taken(InMemoryEngine):
+        """An engine whose containers are found empty."""
+
+        @contextmanager
+        def create(self, spec: SandboxSpec) -> Iterator[Sandbox]:  # noqa: ARG002
+            """Nothing is in it."""
+            yield AnsweringSandbox(answer)
+
+    plan = opened(a_runnable_study(tmp_path), an_engine(), stop=stop)
+    work = plan.prepare(plan.cells[0])
+    assert isinstance(work, TaskCell)
+    launched = replace(work, study=replace(work.study, engine=Taken())).launch("0" * 16, 1)
+    assert launched.record.outcome is Outcome.CANCELLED
+    assert launched.record.submission is None
+
+
+def test_a_workspace_that_was_lost_is_the_untouched_snapshot_and_holds_together(tmp_path: Path) -> None:
+    """Record, archive and report tell of the same tree, folders and all."""
+    book = {
+        "format_version": 1,
+        "tasks": {"*": {"plays": {"end": [{"do": "run", "argv": ["kill", "1"]}]}}},
+    }
+    study = a_runnable_study(tmp_path, book=book)
+    run(study)
+    records = read_study(folder_of(study).path)
+    reasons = {record.reason for record in records.attempts.values()}
+    assert all("the untouched snapshot is graded" in reason for reason in reasons)
+    assert audit(folder_of(study).path).clean

@@ -59,10 +59,10 @@ def test_what_a_killed_process_made_is_removed_by_the_next_command() -> None:
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("mark", ["", "x", "..", "boot.1.2", "boot.x.y", f"{this_process()}9"])
-def test_a_mark_that_names_no_live_process_has_no_owner(mark: str) -> None:
-    """Unreadable marks, other boots, and reused process ids are not alive."""
-    assert not is_alive(mark)
+@pytest.mark.parametrize("mark", ["", "x", "..", "boot.1.2", "boot.x.y", None])
+def test_a_mark_that_names_no_live_process_has_no_owner(mark: str | None) -> None:
+    """Unreadable marks, other boots, and reused process ids (None here) are not alive."""
+    assert not is_alive(f"{this_process()}9" if mark is None else mark)
 
 
 def test_a_link_in_the_place_of_a_folder_is_left_alone(tmp_path: Path) -> None:
