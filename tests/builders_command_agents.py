@@ -97,7 +97,7 @@ def a_command_study(
         "images": {kind: found["digest"] for kind, found in study.data["images"].items()},
         "limits_sha256": sha256_of(Limits.model_validate(limits)),
         "network": "model-gateway",
-        "model_path": "socket",
+        "model_way": "socket",
         "routes": routes,
         "result_sha256": sha256_of(routes),
     }
