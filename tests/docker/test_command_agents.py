@@ -18,10 +18,12 @@ from tests.builders_command_agents import (
     AGENTS,
     ARM,
     COMMANDS,
+    OWN_WORDS,
     REQUEST,
     TURNS,
     Played,
     Worked,
+    a_persons_home,
     contents_below,
     play,
     work,
@@ -44,7 +46,7 @@ WITHOUT_END = tuple(
     (LogFormat.OPENCODE.value, scenario) for scenario in (Scenario.STATUS_500, Scenario.CUT, Scenario.SILENCE)
 )
 """Where OpenCode asks again until the deadline."""
-TALKING = ((LogFormat.CLAUDE_CODE.value, Scenario.BABBLES), (LogFormat.CODEX.value, Scenario.BABBLES))
+TALKING = tuple((name, Scenario.BABBLES) for name in AGENTS)
 OTHERS = tuple(
     (name, scenario)
     for scenario in (*FAILURES, Scenario.ENDLESS, Scenario.RECOVERS_429)
@@ -99,6 +101,7 @@ def whole(
 ) -> Whole:
     """Run it all: first what only the deadline ends, and the rest while that waits."""
     folder = tmp_path_factory.mktemp("agents")
+    own = a_persons_home(tmp_path_factory.mktemp("person"))
     late = {key: threading.Event() for key in (*WITHOUT_END, *TALKING)}
 
     def one(name: str, scenario: Scenario, deadline_s: float) -> Played:
@@ -111,7 +114,13 @@ def whole(
         tries = (one(name, scenario, deadline_s) for deadline_s in DEADLINES_S)
         return next(played for played in tries if played.asked)
 
-    with ThreadPoolExecutor(len(late)) as waiting, ThreadPoolExecutor(WORKERS) as busy:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        ThreadPoolExecutor(len(late)) as waiting,
+        ThreadPoolExecutor(WORKERS) as busy,
+    ):
+        for name, value in own.items():
+            patch.setenv(name, value)
         playing = {key: waiting.submit(one_late, *key) for key in late}
         for was_asked in late.values():
             was_asked.wait(DEADLINES_S[0])
@@ -199,6 +208,14 @@ def test_the_key_is_nowhere_in_the_container_but_every_request_has_it(whole: Who
     for process in ("/opt/esac/relay.py", f"/opt/agents/{name}/"):
         assert any(process in searched for searched in search.searched), search.searched
         assert any(place.startswith("memory of ") and process in place for place in found), found
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_persons_own_configuration_is_never_read(whole: Whole, name: str) -> None:
+    """The harness ran in the home of somebody who configured all four; nothing of it came anywhere."""
+    worked = whole.worked[name]
+    assert worked.search.places[OWN_WORDS.encode()] == ()
+    assert [found for found, data in contents_below(worked.root) if OWN_WORDS.encode() in data] == []
 
 
 def test_neither_results_nor_logs_nor_reports_hold_the_key(whole: Whole) -> None:
