@@ -7,11 +7,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from esac_ag.agents.logs import LogFormat
 from esac_ag.attempt import GradingStatus, LimitKind, Outcome, Usage
+from esac_ag.conduct.exporting import export_atif
+from esac_ag.report.atif import AtifTrajectory
 from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.images import ImageReport, build_images
 from tests.builders_command_agents import (
@@ -71,6 +74,11 @@ USAGES = {
     **dict.fromkeys(AGENTS, Usage(**USED, reasoning_tokens=3 * 15)),
     LogFormat.CLAUDE_CODE.value: Usage(**USED, cache_write_tokens=3 * 30),
 }
+BUNDLED = {
+    LogFormat.CLAUDE_CODE.value: ("plugin-authoring",),
+    LogFormat.OPENCODE.value: ("customize-opencode",),
+}
+"""Skills that an agent lists whatever is set."""
 COSTS = {
     **dict.fromkeys(AGENTS, ((7704 - 6000) * 3.0 + 6000 * 0.3 + 123 * 15.0) / 1e6),
     LogFormat.CLAUDE_CODE.value: ((7704 - 6000 - 90) * 3.0 + 6000 * 0.3 + 90 * 3.75 + 123 * 15.0) / 1e6,
@@ -190,6 +198,41 @@ def test_the_arm_lay_in_its_place_and_the_control_had_nothing_of_it(whole: Whole
     assert {file["path"] for file in with_arm["files"]} == {"SKILL.md", "references/more.md"}
     assert all(file["present_at_start"] for file in with_arm["files"])
     assert (without["files"], without["foreign"]) == ([], [])
+    first = next(file for file in with_arm["files"] if file["path"] == "SKILL.md")
+    assert (first["listed_in"]["request"], first["unchanged_at_end"]) == (1, True)
+    # mini-swe-agent reads no skills, so its text follows the request; the others list it, and nobody read it.
+    read_in = first["in_full_in"] and first["in_full_in"]["request"]
+    assert read_in == (1 if name == LogFormat.MINI_SWE_AGENT else None)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_else_an_agent_brings_is_recorded_and_the_same_in_every_arm(whole: Whole, name: str) -> None:
+    """Its tools, none of which searches the web, and the skills of its own that cannot be switched off."""
+    folders = [whole.worked[name].folder(arm) for arm in (ARM, "neutral")]
+    one, other = (json.loads((folder / "loaded-instructions.json").read_text()) for folder in folders)
+    assert (one["tools"], one["bundled_skills"]) == (other["tools"], other["bundled_skills"])
+    assert one["bundled_skills"] == list(BUNDLED.get(name, ()))
+    assert one["tools"]
+    assert [tool for tool in one["tools"] if "web" in tool.lower()] == []
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_real_transcripts_are_exported_by_the_rules_of_the_format(
+    whole: Whole, name: str, tmp_path: Path
+) -> None:
+    """Each attempt is a trajectory whose steps hold both calls and their results."""
+    worked = whole.worked[name]
+    exported = export_atif(worked.records.folder.path, tmp_path / "atif")
+    assert (len(exported.written), exported.left_out) == (2, {})
+    for path in (tmp_path / "atif").iterdir():
+        trajectory = AtifTrajectory.model_validate_json(path.read_bytes())
+        calls = [call for step in trajectory.steps for call in step.tool_calls or ()]
+        results = [
+            found for step in trajectory.steps if step.observation for found in step.observation.results
+        ]
+        assert len(calls) >= len(COMMANDS)
+        assert any("1 test passed" in (found.content or "") for found in results)
+        assert trajectory.final_metrics.total_prompt_tokens == USED["input_tokens"]
 
 
 @pytest.mark.parametrize("name", AGENTS)
