@@ -29,13 +29,14 @@ from esac_ag.conduct.work import OpenPlan
 from esac_ag.manifest.plan import Limits, Network
 from esac_ag.rooms.tasks import load_sealed_task
 from esac_ag.rooms.workspace import Workspace
+from esac_ag.sandbox.contract import Role
 from esac_ag.sandbox.docker import DockerEngine
 from esac_ag.sandbox.images import ImageReport
-from esac_ag.sandbox.options import LABEL_WORKSPACE
+from esac_ag.sandbox.options import LABEL_ROLE, LABEL_WORKSPACE
 from tests.builders_conduct import Told
 from tests.builders_docker import a_docker_study, an_engine_for
 from tests.builders_gateway import KEY
-from tests.builders_manifest import Study, probed_routes
+from tests.builders_manifest import Study, probed_routes, write
 from tests.builders_presets import an_agent_file
 from tests.command_model import CommandModel, Scenario
 from tests.command_replies import Said
@@ -55,7 +56,38 @@ SILENCE_S = 2
 PRICES = {"input": 3.0, "cached_input": 0.3, "output": 15.0}
 CACHE_WRITE_PRICE = 3.75
 """For the one provider that tells how much it wrote to a cache."""
+OWN_WORDS = "as-this-person-likes-it-4711"
+"""In every file that agents of the person at this machine would read."""
+OWN_FILES = (
+    ".claude.json",
+    ".claude/CLAUDE.md",
+    ".claude/settings.json",
+    ".claude/skills/own/SKILL.md",
+    ".codex/AGENTS.md",
+    ".codex/config.toml",
+    ".codex/skills/own/SKILL.md",
+    ".agents/skills/own/SKILL.md",
+    ".config/opencode/AGENTS.md",
+    ".config/opencode/opencode.json",
+    ".config/opencode/skills/own/SKILL.md",
+    ".config/mini-swe-agent/.env",
+)
 SEARCHING_PROGRAM = Path(__file__).with_name("searching_program.py")
+
+
+def a_persons_home(folder: Path) -> dict[str, str]:
+    """The home of somebody who configured all four agents; variables that lead there, and to their words."""
+    for name in OWN_FILES:
+        write(folder / name, f"{OWN_WORDS}\n")
+    return {
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder / ".config"),
+        "CLAUDE_CONFIG_DIR": str(folder / ".claude"),
+        "CODEX_HOME": str(folder / ".codex"),
+        "OPENCODE_CONFIG_CONTENT": OWN_WORDS,
+        "MSWEA_MODEL_NAME": OWN_WORDS,
+        "ANTHROPIC_MODEL": OWN_WORDS,
+    }
 
 
 def a_command_study(
@@ -175,10 +207,12 @@ class Search:
     """What the engine tells of the container."""
 
 
-def searched_in(engine: DockerEngine, label: str, needles: Sequence[bytes]) -> Search:
-    """Search the one running container of a workspace, from one beside it that may trace its processes."""
+def searched_in(
+    engine: DockerEngine, label: str, needles: Sequence[bytes], role: Role = Role.AGENT
+) -> Search:
+    """Search the one running container of a role, from one beside it that may trace its processes."""
     client: Any = engine._client
-    filters = {"label": [f"{LABEL_WORKSPACE}={label}"]}
+    filters = {"label": [f"{LABEL_WORKSPACE}={label}", f"{LABEL_ROLE}={role}"]}
     (subject,) = client.containers(filters=filters)
     made = client.create_container(
         subject["Image"],
@@ -241,10 +275,11 @@ def work(root: Path, images: ImageReport, name: str) -> Worked:
     engine = an_engine_for(root)
     label = Workspace(root).label
     search: Future[Search] = Future()
+    needles = tuple(words.encode() for words in (KEY, REQUEST, OWN_WORDS))
 
     def look() -> None:
         try:
-            search.set_result(searched_in(engine, label, (KEY.encode(), REQUEST.encode())))
+            search.set_result(searched_in(engine, label, needles))
         except Exception as error:
             search.set_exception(error)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from esac_ag.sandbox.contract import Role
 from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.image_definition import ImageKind, read_definition
 from esac_ag.sandbox.images import ImageReport, ImageState, OurImage, build_images, list_images
+from tests.builders_commands import command
 from tests.builders_images import RUNNER
 from tests.builders_presets import REQUEST, a_bundle, a_launched_file, an_agent_file, really_launched
 from tests.builders_sandbox import run
@@ -83,6 +85,24 @@ def test_a_second_build_takes_no_step(
     assert steps == []
     assert {image.state for image in again.images} == {ImageState.UNCHANGED}
     assert [image.digest for image in again.images] == [image.digest for image in report.images]
+
+
+def test_the_command_builds_the_agents_that_it_names(report: ImageReport) -> None:
+    """`images build --agent` finds the same images, and tells the digests that a manifest seals."""
+    argv = [word for name in AGENTS for word in ("--agent", name)]
+    done = command("images", "build", *argv, "--json", folder=RUNNER.parent)
+    assert done.returncode == 0, done.stderr
+    told = {image["command_agent"]: image for image in json.loads(done.stdout)["images"]}
+    for name in AGENTS:
+        built = image_of(report, name)
+        found = told[built.command_agent]
+        assert (found["reference"], found["digest"]) == (built.reference, built.digest)
+
+
+def test_an_agent_that_is_not_described_is_no_image(report: ImageReport) -> None:
+    """Exit code 64, and the agents that there are."""
+    done = command("images", "build", "--agent", "codecs", folder=RUNNER.parent)
+    assert (done.returncode, "codex" in done.stderr) == (64, True), done.stderr
 
 
 def test_the_listing_tells_agent_and_version(store: ImageStore, report: ImageReport) -> None:

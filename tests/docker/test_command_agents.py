@@ -7,21 +7,26 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from esac_ag.agents.logs import LogFormat
 from esac_ag.attempt import GradingStatus, LimitKind, Outcome, Usage
+from esac_ag.conduct.exporting import export_atif
+from esac_ag.report.atif import AtifTrajectory
 from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.images import ImageReport, build_images
 from tests.builders_command_agents import (
     AGENTS,
     ARM,
     COMMANDS,
+    OWN_WORDS,
     REQUEST,
     TURNS,
     Played,
     Worked,
+    a_persons_home,
     contents_below,
     play,
     work,
@@ -44,7 +49,7 @@ WITHOUT_END = tuple(
     (LogFormat.OPENCODE.value, scenario) for scenario in (Scenario.STATUS_500, Scenario.CUT, Scenario.SILENCE)
 )
 """Where OpenCode asks again until the deadline."""
-TALKING = ((LogFormat.CLAUDE_CODE.value, Scenario.BABBLES), (LogFormat.CODEX.value, Scenario.BABBLES))
+TALKING = tuple((name, Scenario.BABBLES) for name in AGENTS)
 OTHERS = tuple(
     (name, scenario)
     for scenario in (*FAILURES, Scenario.ENDLESS, Scenario.RECOVERS_429)
@@ -69,6 +74,11 @@ USAGES = {
     **dict.fromkeys(AGENTS, Usage(**USED, reasoning_tokens=3 * 15)),
     LogFormat.CLAUDE_CODE.value: Usage(**USED, cache_write_tokens=3 * 30),
 }
+BUNDLED = {
+    LogFormat.CLAUDE_CODE.value: ("plugin-authoring",),
+    LogFormat.OPENCODE.value: ("customize-opencode",),
+}
+"""Skills that an agent lists whatever is set."""
 COSTS = {
     **dict.fromkeys(AGENTS, ((7704 - 6000) * 3.0 + 6000 * 0.3 + 123 * 15.0) / 1e6),
     LogFormat.CLAUDE_CODE.value: ((7704 - 6000 - 90) * 3.0 + 6000 * 0.3 + 90 * 3.75 + 123 * 15.0) / 1e6,
@@ -99,6 +109,7 @@ def whole(
 ) -> Whole:
     """Run it all: first what only the deadline ends, and the rest while that waits."""
     folder = tmp_path_factory.mktemp("agents")
+    own = a_persons_home(tmp_path_factory.mktemp("person"))
     late = {key: threading.Event() for key in (*WITHOUT_END, *TALKING)}
 
     def one(name: str, scenario: Scenario, deadline_s: float) -> Played:
@@ -111,7 +122,13 @@ def whole(
         tries = (one(name, scenario, deadline_s) for deadline_s in DEADLINES_S)
         return next(played for played in tries if played.asked)
 
-    with ThreadPoolExecutor(len(late)) as waiting, ThreadPoolExecutor(WORKERS) as busy:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        ThreadPoolExecutor(len(late)) as waiting,
+        ThreadPoolExecutor(WORKERS) as busy,
+    ):
+        for name, value in own.items():
+            patch.setenv(name, value)
         playing = {key: waiting.submit(one_late, *key) for key in late}
         for was_asked in late.values():
             was_asked.wait(DEADLINES_S[0])
@@ -181,6 +198,41 @@ def test_the_arm_lay_in_its_place_and_the_control_had_nothing_of_it(whole: Whole
     assert {file["path"] for file in with_arm["files"]} == {"SKILL.md", "references/more.md"}
     assert all(file["present_at_start"] for file in with_arm["files"])
     assert (without["files"], without["foreign"]) == ([], [])
+    first = next(file for file in with_arm["files"] if file["path"] == "SKILL.md")
+    assert (first["listed_in"]["request"], first["unchanged_at_end"]) == (1, True)
+    # mini-swe-agent reads no skills, so its text follows the request; the others list it, and nobody read it.
+    read_in = first["in_full_in"] and first["in_full_in"]["request"]
+    assert read_in == (1 if name == LogFormat.MINI_SWE_AGENT else None)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_else_an_agent_brings_is_recorded_and_the_same_in_every_arm(whole: Whole, name: str) -> None:
+    """Its tools, none of which searches the web, and the skills of its own that cannot be switched off."""
+    folders = [whole.worked[name].folder(arm) for arm in (ARM, "neutral")]
+    one, other = (json.loads((folder / "loaded-instructions.json").read_text()) for folder in folders)
+    assert (one["tools"], one["bundled_skills"]) == (other["tools"], other["bundled_skills"])
+    assert one["bundled_skills"] == list(BUNDLED.get(name, ()))
+    assert one["tools"]
+    assert [tool for tool in one["tools"] if "web" in tool.lower()] == []
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_real_transcripts_are_exported_by_the_rules_of_the_format(
+    whole: Whole, name: str, tmp_path: Path
+) -> None:
+    """Each attempt is a trajectory whose steps hold both calls and their results."""
+    worked = whole.worked[name]
+    exported = export_atif(worked.records.folder.path, tmp_path / "atif")
+    assert (len(exported.written), exported.left_out) == (2, {})
+    for path in (tmp_path / "atif").iterdir():
+        trajectory = AtifTrajectory.model_validate_json(path.read_bytes())
+        calls = [call for step in trajectory.steps for call in step.tool_calls or ()]
+        results = [
+            found for step in trajectory.steps if step.observation for found in step.observation.results
+        ]
+        assert len(calls) >= len(COMMANDS)
+        assert any("1 test passed" in (found.content or "") for found in results)
+        assert trajectory.final_metrics.total_prompt_tokens == USED["input_tokens"]
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -199,6 +251,14 @@ def test_the_key_is_nowhere_in_the_container_but_every_request_has_it(whole: Who
     for process in ("/opt/esac/relay.py", f"/opt/agents/{name}/"):
         assert any(process in searched for searched in search.searched), search.searched
         assert any(place.startswith("memory of ") and process in place for place in found), found
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_persons_own_configuration_is_never_read(whole: Whole, name: str) -> None:
+    """The harness ran in the home of somebody who configured all four; nothing of it came anywhere."""
+    worked = whole.worked[name]
+    assert worked.search.places[OWN_WORDS.encode()] == ()
+    assert [found for found, data in contents_below(worked.root) if OWN_WORDS.encode() in data] == []
 
 
 def test_neither_results_nor_logs_nor_reports_hold_the_key(whole: Whole) -> None:

@@ -25,10 +25,13 @@ from esac_ag.rooms.validation import validate_manifest
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.agent_files import read_agent
 from esac_ag.sandbox.agent_images import agent_image_reference
+from esac_ag.sandbox.contract import Role
 from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.image_definition import read_definition
 from esac_ag.sandbox.images import build_images
+from esac_ag.sandbox.model_way import FRAMES_PROGRAM
 from esac_ag.sandbox.options import LABEL_ROLE, LABEL_WORKSPACE
+from tests.builders_command_agents import Search, contents_below, searched_in
 from tests.builders_compare import MODEL, TINY, WorkingServer, add_tiny_agent
 from tests.builders_conduct import Told
 from tests.builders_docker import an_engine_for, keep_proofs
@@ -38,6 +41,8 @@ from tests.model_server import Recorded, Scripted
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("agent_image")]
 
 KEY = "sk-network-only-4711-Zq"
+CONTROL = b"/opt/"
+"""In the arguments of the agent's program and of the relay's."""
 CHANGES: dict[str, Any] = {
     "study_id": "networked",
     "phase": "shadow",
@@ -61,13 +66,18 @@ class WatchingServer(WorkingServer):
 
     def __init__(self, engine: DockerEngine, label: str) -> None:
         super().__init__()
+        self._engine, self._label = engine, label
         self._client = engine._client
         self._mine = {"label": f"{LABEL_WORKSPACE}={label}"}
         self.seen: list[list[str]] = []
         """Roles of the containers on each network that there was."""
+        self.searches: dict[Role, Search] = {}
+        """Of agent and relay, while the first request waits for its reply."""
 
     def _reply_to(self, request: Recorded) -> Scripted:
         self.seen += map(self._roles, self.networks())
+        for role in () if self.searches else (Role.AGENT, Role.RELAY):
+            self.searches[role] = searched_in(self._engine, self._label, (KEY.encode(), CONTROL), role)
         return super()._reply_to(request)
 
     def networks(self) -> list[str]:
@@ -149,6 +159,21 @@ def test_every_run_reached_its_model_and_was_graded(done: Done) -> None:
     assert [grading.score is not None for grading in done.records.gradings.values()] == [True] * 2
     assert {request.headers["authorization"] for request in done.server.requests} == {f"Bearer {KEY}"}
     assert audit(done.records.folder.path).clean
+
+
+@pytest.mark.parametrize("role", [Role.AGENT, Role.RELAY])
+def test_the_key_is_in_neither_container(done: Done, role: Role) -> None:
+    """Environment, arguments, memory and files of both, and what the engine tells of them."""
+    search = done.server.searches[role]
+    assert search.places[KEY.encode()] == ()
+    assert KEY not in search.inspected
+    program = f"/opt/agents/{TINY}/" if role is Role.AGENT else FRAMES_PROGRAM[-1]
+    assert any(place.startswith("arguments of ") and program in place for place in search.places[CONTROL])
+
+
+def test_neither_results_nor_logs_hold_the_key(done: Done) -> None:
+    """Compressed records are looked into as well."""
+    assert [name for name, data in contents_below(done.workspace.root) if KEY.encode() in data] == []
 
 
 def test_each_run_had_a_network_with_its_relay_and_nothing_is_left(done: Done) -> None:

@@ -160,9 +160,10 @@ def test_a_count_that_is_none_is_unknown_and_not_zero(count: str) -> None:
 
 
 def test_a_log_of_text_is_what_the_program_said() -> None:
-    """Long lines are cut and say so."""
+    """Long lines are cut and say so; when it was said is not known."""
     short, long = read_log(LogReading(), b"one\n" + b"x" * (LONGEST_TEXT + 1))
     assert (short.kind, short.text, short.truncated) == (EntryKind.MODEL, "one", False)
+    assert short.at_s is None
     assert (len(long.text), long.truncated) == (LONGEST_TEXT, True)
 
 

@@ -21,6 +21,7 @@ from esac_ag.agents.logs.values import (
     object_at,
     text_at,
     tokens_at,
+    told_at,
     whole_usage,
 )
 from esac_ag.attempt import LimitKind, Usage
@@ -137,9 +138,9 @@ def _usage(usage: Object) -> Usage | None:
     return whole_usage(
         Usage(
             input_tokens=tokens_at(usage, "input_tokens"),
-            cached_input_tokens=tokens_at(usage, "cached_input_tokens"),
-            cache_write_tokens=tokens_at(usage, "cache_write_input_tokens"),
+            cached_input_tokens=told_at(usage, "cached_input_tokens"),
+            cache_write_tokens=told_at(usage, "cache_write_input_tokens"),
             output_tokens=tokens_at(usage, "output_tokens"),
-            reasoning_tokens=tokens_at(usage, "reasoning_output_tokens"),
+            reasoning_tokens=told_at(usage, "reasoning_output_tokens"),
         )
     )

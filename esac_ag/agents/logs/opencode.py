@@ -23,6 +23,7 @@ from esac_ag.agents.logs.values import (
     object_at,
     text_at,
     tokens_at,
+    told_at,
     whole_usage,
 )
 from esac_ag.attempt import LimitKind, Usage
@@ -156,8 +157,8 @@ def _usage(tokens: Object) -> Usage | None:
     """One call's usage in our fields."""
     cache = object_at(tokens, "cache")
     fresh, output = tokens_at(tokens, "input"), tokens_at(tokens, "output")
-    read, written = tokens_at(cache, "read"), tokens_at(cache, "write")
-    reasoning = tokens_at(tokens, "reasoning")
+    read, written = told_at(cache, "read"), told_at(cache, "write")
+    reasoning = told_at(tokens, "reasoning")
     if fresh is None:
         return None
     return whole_usage(

@@ -131,6 +131,11 @@ def tokens_at(value: Object, key: str) -> int | None:
     return found if found is not None and 0 <= found < MOST_TOKENS else None
 
 
+def told_at(value: Object, key: str) -> int | None:
+    """A part of a count; agents write 0 for parts that their endpoint did not tell, so 0 is unknown."""
+    return tokens_at(value, key) or None
+
+
 def whole_usage(usage: Usage) -> Usage | None:
     """The usage, if it can be true: agents write zeros where their endpoint told nothing; no call has none.
 

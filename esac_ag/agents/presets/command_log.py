@@ -24,7 +24,7 @@ LONGEST_TEXT = 100_000
 
 
 def read_log(reading: LogReading, data: bytes) -> Iterator[Entry]:
-    """The entries of a log in order; their times are unknown and written as 0.
+    """The entries of a log in order; their times are unknown.
 
     Args:
         reading: how the agent file says that the log is read.
@@ -89,7 +89,6 @@ def _entry(
 ) -> Entry:
     return Entry(
         kind=kind,
-        at_s=0.0,
         text=printable(text[:LONGEST_TEXT]),
         truncated=len(text) > LONGEST_TEXT,
         call_id=call_id,
