@@ -490,7 +490,9 @@ def test_a_stop_that_takes_the_container_away_blames_nobody(tmp_path: Path) -> N
             """Nothing is in it."""
             yield AnsweringSandbox(answer)
 
-    plan = opened(a_runnable_study(tmp_path), an_engine(), stop=stop)
+    plays = {"touch": [{"do": "run", "argv": ["touch", "fixed.txt"]}]}
+    book = {"format_version": 1, "tasks": {"*": {"plays": plays}}}
+    plan = opened(a_runnable_study(tmp_path, book=book), an_engine(), stop=stop)
     work = plan.prepare(plan.cells[0])
     assert isinstance(work, TaskCell)
     launched = replace(work, study=replace(work.study, engine=Taken())).launch("0" * 16, 1)
