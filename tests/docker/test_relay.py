@@ -241,11 +241,11 @@ def test_a_second_agent_hears_nothing_of_the_first(
     """Loopback and abstract sockets are each container's own, and so is the folder of its socket."""
     with model_path(server[0]) as path, an_agent(docker_engine, agent_image, path) as second:
         script = """
-import socket
+import socket, sys
 tcp = socket.create_server(("127.0.0.1", 9000))
 abstract = socket.socket(socket.AF_UNIX); abstract.bind("\\0between"); abstract.listen()
 print("listening", flush=True)
-tcp.accept()
+sys.stdin.read()
 """
         with second.open(("python3", "-c", script)) as listening:
             assert listening.line(Deadline.after_s(START_S), limit_bytes=100) == b"listening"
@@ -299,6 +299,8 @@ def test_the_isolation_probe_refuses_the_mount_unless_it_was_told_of_it(
         "host": nowhere,
         "neighbour": nowhere,
         "gateway": None,
+        "peer": None,
+        "names": [],
     }
     programs = {guest.name.encode(): RegularFile(guest.read_bytes()) for guest in GUESTS.glob("probe*.py")}
     plans = {
