@@ -46,11 +46,12 @@ MODEL = "m-1"
 REQUEST = "The total is wrong. Please fix it."
 """The task's, as its builder writes it."""
 ARM = "careful"
+_READ = "cat ~/.*/skills/*/SKILL.md ~/.config/*/skills/*/SKILL.md 2>/dev/null"
 COMMANDS = (
-    "sed -i \"s/'.*'/'right'/\" shop.py && cp shop.py fixed.txt",
+    f"{_READ}; sed -i \"s/'.*'/'right'/\" shop.py && cp shop.py fixed.txt",
     "python3 -c \"import shop; assert shop.NAME == 'right'; print('1 test passed')\"",
 )
-"""The model edits, and then tests; the grader looks for `fixed.txt`."""
+"""The model reads what skills there are, edits, and then tests; the grader looks for `fixed.txt`."""
 TURNS = 5
 SILENCE_S = 2
 PRICES = {"input": 3.0, "cached_input": 0.3, "output": 15.0}

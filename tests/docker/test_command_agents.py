@@ -200,9 +200,10 @@ def test_the_arm_lay_in_its_place_and_the_control_had_nothing_of_it(whole: Whole
     assert (without["files"], without["foreign"]) == ([], [])
     first = next(file for file in with_arm["files"] if file["path"] == "SKILL.md")
     assert (first["listed_in"]["request"], first["unchanged_at_end"]) == (1, True)
-    # mini-swe-agent reads no skills, so its text follows the request; the others list it, and nobody read it.
-    read_in = first["in_full_in"] and first["in_full_in"]["request"]
-    assert read_in == (1 if name == LogFormat.MINI_SWE_AGENT else None)
+    # mini-swe-agent has the text after the request; the others list the skill, and the model reads it.
+    assert first["in_full_in"]["request"] == (1 if name == LogFormat.MINI_SWE_AGENT else 2)
+    report = (worked.root / "results" / "study-1" / "report" / "report.md").read_text()
+    assert "Manipulation check: **passed**" in report
 
 
 @pytest.mark.parametrize("name", AGENTS)
