@@ -42,7 +42,7 @@ def arm_freeze(
     root: RootOption = None,
 ) -> None:
     """Copy a bundle into the workspace, take its inventory, and print its entry for a draft."""
-    from esac_ag.rooms.freezing import freeze_arm, kind_named
+    from esac_ag.rooms.freezing import bundle_to_freeze, freeze_arm, kind_named, listing_warning
 
     frozen = freeze_arm(
         source,
@@ -52,6 +52,8 @@ def arm_freeze(
         output=output,
         revises=revises,
     )
+    if warning := listing_warning(bundle_to_freeze(source)):
+        stderr().print(f"warning: {warning}", markup=False, soft_wrap=True)
     if json:
         print_json(frozen)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
@@ -129,7 +129,8 @@ def _run(
             stop=stop,
         )
         with stopping_on_signals(stop), live.shown():
-            run_study(opened, concurrency=way.concurrency, watcher=live)
+            # The same `compare` would begin another study unless it named this one.
+            run_study(replace(opened, go_on=f"run {go_on[0]}"), concurrency=way.concurrency, watcher=live)
     except HarnessError:
         _tell_how(go_on, "the comparison is not finished, and nothing that was done is lost")
         raise
@@ -159,7 +160,7 @@ def _show_unrun(
         print_json(_compared(prepared, sealed, planned, go_on, folder=None, report=None))
         return
     stdout().print(f"sealed {sealed}; nothing was run", soft_wrap=True, markup=False)
-    _tell_how(go_on, "nothing is lost")
+    _tell_how(go_on, "it can be run as it is")
 
 
 def _compared(

@@ -30,7 +30,7 @@ from esac_ag.manifest.comparison import (
 from esac_ag.manifest.draft import Draft, DraftArm
 from esac_ag.manifest.plan import Install, Model
 from esac_ag.record import Record
-from esac_ag.rooms.freezing import freeze_arm
+from esac_ag.rooms.freezing import bundle_to_freeze, freeze_arm, listing_warning
 from esac_ag.rooms.prices import read_prices
 from esac_ag.rooms.records import read_record
 from esac_ag.rooms.workspace import Workspace
@@ -230,6 +230,8 @@ def seal_comparison(
         tell(f"{sealed} is sealed already, from the same draft")
         return sealed
     for source in prepared.sources:
+        if warning := listing_warning(bundle_to_freeze(source.path)):
+            tell(f"warning: arm {source.id}: {warning}")
         if source.path.resolve() != (workspace.arms / source.id).resolve():
             frozen = freeze_arm(source.path, source.id, workspace=workspace)
             tell(f"arm {source.id}: {'copied to' if frozen.copied else 'the same as in'} {frozen.folder}")

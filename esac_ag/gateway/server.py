@@ -74,7 +74,8 @@ class Gateway:
 
     Raises:
         UsageError: neither is given.
-        InfrastructureFailure: the socket or the port cannot be had; on entering.
+        InfrastructureFailure: the socket or the port cannot be had, on entering; or it could not begin to
+            serve, which shows when a lane is closed and on leaving.
     """
 
     def __init__(self, *, socket_path: Path | None = None, port: int | None = None) -> None:
@@ -126,12 +127,8 @@ class Gateway:
                 where=str(self.socket_path or f"{LOOPBACK}:{self.port}"),
                 found=error.strerror or str(error),
             ) from error
+        # Nobody waits for it: a container is made meanwhile, and who connects before it serves is queued.
         self._thread.start()
-        try:
-            self._ready.result()
-        except BaseException:
-            self._release()
-            raise
         return self
 
     def __exit__(
@@ -141,10 +138,12 @@ class Gateway:
             for lane in tuple(self._lanes.values()):
                 lane.close()
         finally:
-            with suppress(RuntimeError):  # its loop has ended already
-                self._ready.result().call_soon_threadsafe(self._server.end)
-            self._thread.join()
-            self._release()
+            try:
+                with suppress(RuntimeError):  # its loop has ended already
+                    self._ready.result().call_soon_threadsafe(self._server.end)
+            finally:
+                self._thread.join()
+                self._release()
 
     def _release(self) -> None:
         for served in self._sockets:
@@ -172,9 +171,6 @@ class Gateway:
         secrets = Redactor((plan.key, token)) if redactor is None else redactor.joined((plan.key, token))
         bodies = Bodies(folder, secrets)
 
-        async def opening() -> None:
-            self._application.lanes[digest] = LaneState(attempt_id, plan, bodies)
-
         async def closing() -> LaneSummary:
             return await self._application.lanes.pop(digest).close()
 
@@ -182,7 +178,7 @@ class Gateway:
             self._lanes.pop(digest, None)
             return self._do(closing())
 
-        self._do(opening())
+        self._application.lanes[digest] = LaneState(attempt_id, plan, bodies)
         lane = self._lanes[digest] = Lane(token, close)
         return lane
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from esac_ag import clock
 from esac_ag.errors import InputRefused, UsageError
+from esac_ag.front_matter import front_matter
 from esac_ag.manifest.draft import DraftArm
 from esac_ag.manifest.findings import refused, shown_text
 from esac_ag.manifest.inventory import difference, inventory_of
@@ -20,6 +21,7 @@ from esac_ag.rooms.lineages import keep_lineage, kept_lineage, refuse_lineage
 from esac_ag.rooms.reading import CannotRead, read_with_mode
 from esac_ag.rooms.trees import MAX_BYTES, read_tree
 from esac_ag.rooms.workspace import Workspace
+from esac_ag.seen_words import readable_text
 from esac_ag.tree import FileTree, RegularFile
 
 ID_PATTERN = r"[a-z0-9][a-z0-9._-]{0,99}"
@@ -153,6 +155,19 @@ def kind_of_bundle(tree: FileTree) -> ArmKind:
     if any(name in tree for name in INSTRUCTION_FILES):
         return ArmKind.INSTRUCTIONS
     return ArmKind.FOLDER
+
+
+def listing_warning(tree: FileTree) -> str | None:
+    """What a skill's head lacks, if it lacks what agents list it by; none for other bundles."""
+    skill = tree.files().get(SKILL_FILE)
+    if skill is None:
+        return None
+    head = front_matter(readable_text(skill.data))
+    missing = [key for key in ("name", "description") if not head.get(key)]
+    if not missing:
+        return None
+    lacks = " and no ".join(missing)
+    return f"SKILL.md has no {lacks} at its head: agents that list skills by these never offer it"
 
 
 def bundle_to_freeze(source: Path) -> FileTree:

@@ -330,3 +330,16 @@ def test_what_no_draft_can_hold_is_refused_before_one_is_written(
     with pytest.raises(UsageError, match=told):
         prepared(options(a_skill(tmp_path), agent="codex", **changes), workspace)
     assert files_of(workspace) == before
+
+
+def test_a_skill_that_no_agent_would_list_is_told_before_anything_is_paid(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """Agents list a skill by the name and description at its head."""
+    plain = a_skill(tmp_path)
+    _, told = sealed(options(plain, agent="codex", study_id="listed"), workspace)
+    assert not [line for line in told if line.startswith("warning")]
+    write(tmp_path / "headless" / "SKILL.md", "Read every file first.\n")
+    _, told = sealed(options(tmp_path / "headless", agent="codex", study_id="unlisted"), workspace)
+    (warning,) = [line for line in told if line.startswith("warning")]
+    assert "arm headless: SKILL.md has no name and no description" in warning
