@@ -19,7 +19,7 @@ demo: setup ## run the demonstration study and report on it
 
 test: python engine images registry browser npm ## run all tests, those in Docker and in a browser included
 	@$(BIN)/pytest tests/docker tests/contract --durations=25
-	@$(BIN)/pytest tests/unit tests/architecture --numprocesses=auto --dist=loadfile --durations=10
+	@$(BIN)/pytest tests/unit tests/architecture --numprocesses=auto --dist=loadfile --no-loadscope-reorder --durations=10
 
 check: python ## lint, types, layers, schemas
 	@$(BIN)/ruff check

@@ -16,7 +16,7 @@ from esac_ag.conduct.audit import audit
 from esac_ag.ledger import read_lines, read_state
 from tests.builders_conduct import a_runnable_study, folder_of
 
-KILLS = 100
+KILLS = 60
 CELLS = 24
 LONGEST_S = 0.30
 
@@ -35,7 +35,7 @@ def start(folder: Path) -> subprocess.Popen[str]:
 def test_a_study_that_is_killed_again_and_again_loses_nothing_and_counts_nothing_twice(
     tmp_path: Path,
 ) -> None:
-    """At 100 random moments: every cell once, the ledger verifies, and finished work is never redone."""
+    """At 60 random moments: every cell once, the ledger verifies, and finished work is never redone."""
     moments = Seeds("kills").stream("moments")
     kills = 0
     number = 0
