@@ -358,11 +358,11 @@ def test_settings_of_a_policy_that_nobody_knows_are_refused(tmp_path: Path, sett
     assert caught.value.where == "/agent/settings"
 
 
-def test_a_command_line_agent_is_not_there_yet(tmp_path: Path) -> None:
-    """Exit code 64, and what there is instead."""
+def test_a_command_line_agent_is_given_no_items(tmp_path: Path) -> None:
+    """A usage error, and what there is instead."""
     plan = a_sealed_run(tmp_path).plan
     other = plan.model_copy(update={"agent": AgentPlan(kind=AgentKind.COMMAND, version="1")})
-    with pytest.raises(UsageError, match="no command-line agents"):
+    with pytest.raises(UsageError, match="not given to command-line agents"):
         item_agent_of(other, {})
 
 
