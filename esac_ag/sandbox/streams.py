@@ -25,7 +25,7 @@ _READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 
 FIRST_ANSWER_S = 0.002
 """Between the end of a stream and the engine's note that its process ended."""
-FIRST_QUESTION_S = 0.02
+FIRST_QUESTION_S = 0.1
 """Silence after which the engine is asked whether the process still runs."""
 LAST_QUESTION_S = 5.0
 """Longest time between two such questions; they grow apart as the process runs on."""
