@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import Field, JsonValue, ValidationError, field_validator
+from pydantic import Field, JsonValue, field_validator
 
-from esac_ag.agents.settings import BASE_URL_VARIABLE, plain_address, usable_address, usable_key
-from esac_ag.errors import InputRefused
+from esac_ag.agents.settings import (
+    BASE_URL_VARIABLE,
+    plain_address,
+    read_settings,
+    usable_address,
+    usable_key,
+)
 from esac_ag.gateway.plans import MOST_SILENCE_S, MOST_WAIT_S, LanePlan, ProviderTools
 from esac_ag.gateway.protocols import KeyHeader, Protocol
 from esac_ag.manifest.agent_file import WireProtocol
 from esac_ag.manifest.plan import AgentKind, AgentPlan, Limits, Model, ModelWayKind, Prices
-from esac_ag.record import Identifier, Record, VariableName, faults_in
+from esac_ag.record import Identifier, Record, VariableName
 
 PROTOCOLS = {
     WireProtocol.MESSAGES: Protocol.MESSAGES,
@@ -65,15 +70,7 @@ class CommandSettings(Record):
         Raises:
             InputRefused: for unknown keys and wrong values, all named.
         """
-        try:
-            return cls.model_validate(dict(settings))
-        except ValidationError as error:
-            raise InputRefused(
-                "The settings of the command-line agent are wrong",
-                where="/agent/settings",
-                found=faults_in(error),
-                remedy=f"known settings: {', '.join(cls.model_fields)}",
-            ) from error
+        return read_settings(cls, settings, whose="command-line agent")
 
     @classmethod
     def agent_of(cls, plan: AgentPlan) -> str | None:

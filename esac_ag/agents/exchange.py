@@ -13,7 +13,7 @@ from esac_ag.agents.messages import assistant_message, text_of
 from esac_ag.agents.recorder import Recorder
 from esac_ag.agents.replies import Reply, ToolCall, json_bytes, within
 from esac_ag.agents.settings import ChatSettings
-from esac_ag.agents.wire_requests import offered_tools
+from esac_ag.agents.wire_requests import is_by_model, offered_tools
 from esac_ag.attempt.metering import Meter
 from esac_ag.canonical import canonical_json, sha256_of_bytes
 from esac_ag.clock import Deadline
@@ -139,7 +139,7 @@ class Exchange:
 
     def requests(self) -> Iterator[SeenRequest]:
         """Every request that was sent, with all text in its messages."""
-        texts = [(text_of(message), _is_by_model(message)) for message in self._messages]
+        texts = [(text_of(message), is_by_model(message)) for message in self._messages]
         tools = offered_tools(self._frame)
         for number, (digest, messages) in enumerate(self._sent, start=1):
             given = tuple(text for text, is_by_model in texts[:messages] if not is_by_model)
@@ -167,7 +167,3 @@ class Exchange:
         if reply.left_out:
             self._recorder.notice(f"the reply was too large, left out: {reply.left_out}")
         self._messages.append(assistant_message(reply))
-
-
-def _is_by_model(message: JsonValue) -> bool:
-    return isinstance(message, dict) and message.get("role") == "assistant"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
@@ -15,6 +15,7 @@ from esac_ag.record import VARIABLE_PATTERN, Record, VariableName, faults_in
 
 BASE_URL_VARIABLE = "ESAC_AG_BASE_URL"
 
+Settings = TypeVar("Settings", bound=Record)
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
@@ -59,15 +60,7 @@ class ChatSettings(Record):
         Raises:
             InputRefused: for unknown keys and wrong values, all named.
         """
-        try:
-            return cls.model_validate(dict(settings))
-        except ValidationError as error:
-            raise InputRefused(
-                "The settings of the chat agent are wrong",
-                where="/agent/settings",
-                found=faults_in(error),
-                remedy=f"known settings: {', '.join(cls.model_fields)}",
-            ) from error
+        return read_settings(cls, settings, whose="chat agent")
 
     def endpoint(self, environ: Mapping[str, str]) -> str:
         """Where requests go.
@@ -86,6 +79,28 @@ class ChatSettings(Record):
                 found=str(error),
                 remedy=f"export {BASE_URL_VARIABLE}=https://.../v1, without /chat/completions",
             ) from error
+
+
+def read_settings(kind: type[Settings], settings: Mapping[str, JsonValue], *, whose: str) -> Settings:
+    """An agent's settings from a manifest.
+
+    Args:
+        kind: of settings.
+        settings: as the manifest has them.
+        whose: the kind of agent, for the refusal.
+
+    Raises:
+        InputRefused: for unknown keys and wrong values, all named.
+    """
+    try:
+        return kind.model_validate(dict(settings))
+    except ValidationError as error:
+        raise InputRefused(
+            f"The settings of the {whose} are wrong",
+            where="/agent/settings",
+            found=faults_in(error),
+            remedy=f"known settings: {', '.join(kind.model_fields)}",
+        ) from error
 
 
 def usable_key(environ: Mapping[str, str], variable: str) -> str:

@@ -65,13 +65,14 @@ def split_by_author(body: dict[str, JsonValue]) -> tuple[list[JsonValue], list[J
     for key, value in body.items():
         if key in CONVERSATIONS and isinstance(value, list):
             for item in value:
-                (written if _is_by_model(item) else given).append(item)
+                (written if is_by_model(item) else given).append(item)
         else:
             given.append(value)
     return given, written
 
 
-def _is_by_model(item: JsonValue) -> bool:
+def is_by_model(item: JsonValue) -> bool:
+    """Whether an item of a conversation is what the model itself wrote."""
     return isinstance(item, dict) and (item.get("role") == "assistant" or item.get("type") in MODELS_ITEMS)
 
 

@@ -90,18 +90,7 @@ def freeze_draft(
     if not proofs.hold:
         raise _unproved(proofs, draft_path)
     tell("probing the isolation")
-    record = probe(
-        engine,
-        workspace,
-        study_id=draft.study_id,
-        images=images,
-        image_ids=image_ids,
-        limits=draft.limits,
-        network=draft.network,
-        way=CommandSettings.way_of(draft.agent),
-        private_material=_private_hashes(pairs),
-        manifest_sha256=sha256_of(draft),
-    )
+    record = _probed(draft, pairs, workspace, engine, (images, image_ids), sha256_of(draft))
     refuse_leaks(record, draft_path)
     sealing = Sealing(
         draft, pairs, proofs.proofs, record, images, draft_path.parent, output, workspace, programme
@@ -184,8 +173,24 @@ def probe_manifest(path: Path, *, workspace: Workspace, engine: Engine, output: 
     else:
         plan = read_record(path, Manifest)
     pairs = _pairs(plan.tasks, path.parent, workspace)
-    images, image_ids = images_at_hand(workspace, engine, plan.agent)
-    record = probe(
+    at_hand = images_at_hand(workspace, engine, plan.agent)
+    record = _probed(plan, pairs, workspace, engine, at_hand, sha256_of(document))
+    if output is not None:
+        write_atomic(output, pretty(record))
+    return record
+
+
+def _probed(
+    plan: Draft | Manifest,
+    pairs: Pairs,
+    workspace: Workspace,
+    engine: Engine,
+    at_hand: tuple[Images, dict[str, str]],
+    manifest_sha256: str,
+) -> ProbeRecord:
+    """The isolation as a plan's runs will have it."""
+    images, image_ids = at_hand
+    return probe(
         engine,
         workspace,
         study_id=plan.study_id,
@@ -195,11 +200,8 @@ def probe_manifest(path: Path, *, workspace: Workspace, engine: Engine, output: 
         network=plan.network,
         way=CommandSettings.way_of(plan.agent),
         private_material=_private_hashes(pairs),
-        manifest_sha256=sha256_of(document),
+        manifest_sha256=manifest_sha256,
     )
-    if output is not None:
-        write_atomic(output, pretty(record))
-    return record
 
 
 def refuse_leaks(record: ProbeRecord, path: Path) -> None:
