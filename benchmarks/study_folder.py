@@ -1,7 +1,7 @@
 """A study's folder of any size, as the harness leaves one: made quickly, for measurements only.
 
-Plan, packages, ledger, and of each attempt the three records that a report reads. The attempts' other files are
-named in the ledger, as a real run names them, and are not there: a report never opens them.
+Plan, packages, ledger, and of each attempt the three records that a report reads. The attempts' other files
+are named in the ledger, as a real run names them, and are not there: a report never opens them.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from esac_ag.attempt import Count
 from esac_ag.manifest.package import CriticalFailure
+from esac_ag.manifest.plan import MINIMUM_TASKS, Phase
 from esac_ag.record import Record
 from esac_ag.statistics.estimates import MaybeEstimate, MaybeInterval
 
@@ -112,3 +113,11 @@ class Evidence(Record):
     """Why no benefit can be found, a clause each."""
     provisional: bool = False
     """Whether a model alone judged."""
+
+
+def doubts_of_size(tasks: int) -> tuple[str, ...]:
+    """Why a study of so many tasks can find no benefit; nothing where there are enough."""
+    needed = MINIMUM_TASKS[Phase.PRIMARY]
+    if tasks >= needed:
+        return ()
+    return (f"{tasks} task{'s' * (tasks != 1)}, fewer than the {needed} of a scored pilot",)
