@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import JsonValue
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -242,10 +241,10 @@ def test_simulated_evidence_is_that_of_a_report_on_the_same_runs() -> None:
     differences = tuple(map(float, arm.mean(axis=1) - control.mean(axis=1)))
     drawn = SimulatedStudy(arm, control, differences, expected.interval, runs(1), runs(0))
     found = evidence_of_simulated(drawn, places, 5.0)
-    for name in ("mean", "interval", "behaviour", "tasks", "families", "doubts", "planned_runs"):
+    for name in ("mean", "interval", "behaviour", "tasks", "families", "burdens", "doubts"):
         assert rounded_off(found, name) == rounded_off(expected, name)
-    assert [item.ratio for item in found.burdens] == [item.ratio for item in expected.burdens]
-    assert (found.arm_missing, found.waiting_runs) == (expected.arm_missing, expected.waiting_runs)
+    for name in ("planned_runs", "arm_missing", "control_missing", "waiting_runs"):
+        assert rounded_off(found, name) == rounded_off(expected, name)
 
     def counted(evidence: Evidence) -> list[tuple[str, CriticalFailure, int, int, int]]:
         return [
@@ -256,12 +255,10 @@ def test_simulated_evidence_is_that_of_a_report_on_the_same_runs() -> None:
     assert counted(found) == counted(expected)
 
 
-def rounded_off(evidence: Evidence, name: str) -> JsonValue:
+def rounded_off(evidence: Evidence, name: str) -> str:
     """A part of it; a report rounds to nine decimals a step earlier."""
-    return json.loads(
-        json.dumps(evidence.model_dump(mode="json", include={name})),
-        parse_float=lambda text: round(float(text), 6),
-    )
+    text = evidence.model_dump_json(include={name})
+    return str(json.loads(text, parse_float=lambda number: str(round(float(number), 6))))
 
 
 def test_a_single_run_of_a_task_tells_no_noise() -> None:
