@@ -87,8 +87,10 @@ def inputs_of(
     """
     if gradings is None:
         gradings = {name: GradingFacts.of(one) for name, one in study.gradings.items()}
-    planned = make_schedule(*design_of(study.manifest))
     launches = study.state.attempts.values()
+    # The ledger's cells in place of equal ones: a large study then has each of them once.
+    known = {launch.cell: launch.cell for launch in launches}
+    planned = tuple(known.get(cell, cell) for cell in make_schedule(*design_of(study.manifest)))
     counting = {cell: state.attempt_id for cell in planned if (state := study.state.counting(cell))}
     spoiled = tuple(
         SpoiledAttempt(

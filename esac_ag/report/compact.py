@@ -9,12 +9,14 @@ from functools import cache
 from sys import intern
 from typing import Final, TypeVar
 
+from esac_ag.attempt import AttemptRecord
+from esac_ag.attempt.events import AttemptState
 from esac_ag.record import Record
 
 R = TypeVar("R", bound=Record)
 
 _REPEATED: Final = frozenset(
-    {"task", "arm", "manifest_sha256", "arm_sha256", "agent_label", "reason", "currency"}
+    {"task", "arm", "manifest_sha256", "arm_sha256", "agent_label", "reason", "currency", "tree_sha256"}
 )
 """Fields whose texts recur from attempt to attempt."""
 
@@ -25,13 +27,27 @@ def compact(record: R) -> R:
     Pydantic keeps for every record a set of the names that were given: most of what an attempt occupies.
     Frozen records never change theirs, so equal sets may be one. Nothing that a record tells changes.
     """
-    object.__setattr__(record, "__pydantic_fields_set__", _shared(frozenset(record.model_fields_set)))
+    given = record.__pydantic_fields_set__
+    whole = _whole(type(record))
+    shared = whole if len(given) == len(whole) else _shared(frozenset(given))
+    object.__setattr__(record, "__pydantic_fields_set__", shared)
     values = record.__dict__
     for name, value in values.items():
         if isinstance(value, Record):
             compact(value)
         elif name in _REPEATED and type(value) is str:
             values[name] = intern(value)
+    return record
+
+
+def compact_attempt(record: AttemptRecord, launch: AttemptState) -> AttemptRecord:
+    """The record itself in less memory, with id and cell shared with what the ledger tells of the launch."""
+    compact(record)
+    values = record.__dict__
+    for name in ("attempt_id", "cell"):
+        told = getattr(launch, name)
+        if values[name] == told:
+            values[name] = told
     return record
 
 
@@ -49,6 +65,11 @@ def many_records() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@cache
+def _whole(kind: type[Record]) -> set[str]:
+    return set(kind.model_fields)
 
 
 @cache
