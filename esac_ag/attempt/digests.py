@@ -51,6 +51,10 @@ class Digests(Mapping[str, str]):
         """How many there are."""
         return len(self._names)
 
+    def __hash__(self) -> int:
+        """Of the names: equal ones have the same, in whatever order."""
+        return hash(frozenset(self._names))
+
     def __repr__(self) -> str:
         """As a plain mapping reads."""
         return f"Digests({dict(self)})"

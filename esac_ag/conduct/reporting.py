@@ -37,15 +37,18 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     with many_records():
         study, inputs = report_inputs(path)
         view = build_view(inputs)
-    folder = study.folder.revision(newest(study.state))
+    number = newest(study.state)
+    folder, revised = study.folder.revision(number), bool(study.state.revisions)
+    # The view is all that is rendered: a large study's records make room for its files.
+    del study, inputs
     for name, data in report_files(view).items():
-        if not study.state.revisions:
+        if not revised:
             write_atomic(folder / name, data)
         elif not (folder / name).is_file() or (folder / name).read_bytes() != data:
             raise InputRefused(
                 "the newest report is not what the records give; a report that was revised is not rewritten",
                 where=str(folder / name),
-                expected=f"revision {newest(study.state)} as it was written",
+                expected=f"revision {number} as it was written",
                 remedy=f"esac-ag report revise {path} --reason TEXT adds another revision",
             )
     return view, folder

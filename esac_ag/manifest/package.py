@@ -68,6 +68,9 @@ class Dimension(StrEnum):
     MAINTAINABILITY = "maintainability"
     VERIFICATION = "verification"
 
+    __hash__ = str.__hash__
+    """Enumerations compute theirs in Python, which is most of what looking up a score takes."""
+
 
 HIGHEST_ANCHOR: Final = 4.0
 """Of a reviewer's score in a dimension; the lowest is 0."""

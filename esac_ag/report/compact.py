@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from sys import intern
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from esac_ag.attempt import AttemptRecord
 from esac_ag.attempt.events import AttemptState
@@ -48,6 +48,21 @@ def compact_attempt(record: AttemptRecord, launch: AttemptState) -> AttemptRecor
         told = getattr(launch, name)
         if values[name] == told:
             values[name] = told
+    return record
+
+
+def constructed(kind: type[R], values: dict[str, Any]) -> R:
+    """A record of values that were validated before, without validating them again, in little memory.
+
+    Args:
+        kind: of record.
+        values: of all its fields, no more and no less; the record takes the dictionary itself.
+    """
+    record = kind.__new__(kind)
+    object.__setattr__(record, "__dict__", values)
+    object.__setattr__(record, "__pydantic_fields_set__", _whole(kind))
+    object.__setattr__(record, "__pydantic_extra__", None)
+    object.__setattr__(record, "__pydantic_private__", None)
     return record
 
 

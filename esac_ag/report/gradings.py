@@ -11,7 +11,7 @@ from esac_ag.attempt import CheckVerdict, Grading, GradingStatus
 from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.statistics.estimates import rounded
 
-DimensionScores: TypeAlias = tuple[tuple[Dimension, float], ...]
+DimensionScores: TypeAlias = dict[Dimension, float]
 _MOST_SHARED: Final = 1 << 14
 """Results that are remembered to be shared: many submissions fail the same checks."""
 
@@ -29,7 +29,7 @@ class GradingFacts:
     score: float | None
     """Weighted share of passed checks, 0 to 100; none when the grading is invalid."""
     dimension_scores: DimensionScores
-    """The same by dimension; those without checks are left out."""
+    """The same by dimension; those without checks are left out. Gradings share it: it is never changed."""
     critical_failures: tuple[CriticalFailure, ...]
     failed_checks: tuple[str, ...]
     """Ids, in order of declaration."""
@@ -102,8 +102,8 @@ def _dimension_scores(grading: Grading) -> DimensionScores:
         weights.setdefault(check.dimension, []).append(check.weight)
         if check.verdict is CheckVerdict.PASS:
             passed.setdefault(check.dimension, []).append(check.weight)
-    return tuple(
-        (name, rounded(100.0 * math.fsum(passed.get(name, ())) / math.fsum(weights[name])))
+    return {
+        name: rounded(100.0 * math.fsum(passed.get(name, ())) / math.fsum(weights[name]))
         for name in Dimension
         if name in weights
-    )
+    }

@@ -136,14 +136,15 @@ def _check_attempt(inputs: ReportInputs, attempt: AttemptRecord, planned: frozen
 
 
 def _check_counting(cell: Cell, attempt_id: str, by_id: Mapping[str, AttemptRecord]) -> None:
+    attempt = by_id.get(attempt_id)
+    if attempt is not None and attempt.cell == cell and attempt.outcome in GRADED_OUTCOMES:
+        return
     where = f"ledger.jsonl, cell {cell}"
-    if attempt_id not in by_id:
+    if attempt is None:
         _refuse(where, "an attempt with a record", attempt_id)
-    attempt = by_id[attempt_id]
     if attempt.cell != cell:
         _refuse(where, "an attempt of this cell", f"{attempt_id} of {attempt.cell}")
-    if attempt.outcome not in GRADED_OUTCOMES:
-        _refuse(where, "an attempt whose outcome is graded", f"{attempt_id}: {attempt.outcome}")
+    _refuse(where, "an attempt whose outcome is graded", f"{attempt_id}: {attempt.outcome}")
 
 
 def _check_grading(attempt_id: str, grading: GradingFacts, by_id: Mapping[str, AttemptRecord]) -> None:

@@ -108,7 +108,12 @@ def _clauses(arms: Sequence[Arm], proofs: Proofs, offer: Offer | None) -> Iterat
 
 
 def _tally(kind: ClauseKind, judge: Judge, arm: Arm, runs: Sequence[RunProof]) -> ClauseTally:
-    verdicts = Counter(None if run.loaded is None else judge(arm, run.loaded) for run in runs)
+    # Equal facts are one object mostly, so each is judged once, however many runs have it.
+    facts = {id(run.loaded): run.loaded for run in runs}
+    verdicts = Counter[bool | None]()
+    for key, count in Counter(id(run.loaded) for run in runs).items():
+        loaded = facts[key]
+        verdicts[None if loaded is None else judge(arm, loaded)] += count
     shown_or_told = arm.kind is ArmKind.INSTRUCTIONS or arm.install.mention_in_instructions
     return ClauseTally(
         arm=arm.id,
