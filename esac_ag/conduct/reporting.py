@@ -41,7 +41,7 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     folder, revised = study.folder.revision(number), bool(study.state.revisions)
     # The view is all that is rendered: a large study's records make room for its files.
     del study, inputs
-    for name, data in report_files(view).items():
+    for name, data in rendered(view):
         if not revised:
             write_atomic(folder / name, data)
         elif not (folder / name).is_file() or (folder / name).read_bytes() != data:
@@ -56,9 +56,16 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
 
 def report_files(view: ReportView) -> dict[str, bytes]:
     """Every file of a study's report by its name."""
-    files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
-    files |= {name: text.encode() for name, text in render_csv(view).items()}
-    return files | {SENSITIVITY_CSV: render_sensitivity_csv(view).encode()}
+    return dict(rendered(view))
+
+
+def rendered(view: ReportView) -> Iterator[tuple[str, bytes]]:
+    """The same one by one, each made when it is asked for: those of a large study are large."""
+    yield "report.md", render_markdown(view).encode()
+    yield "report.json", render_json(view)
+    for name, text in render_csv(view).items():
+        yield name, text.encode()
+    yield SENSITIVITY_CSV, render_sensitivity_csv(view).encode()
 
 
 def report_inputs(path: Path) -> tuple[StudyRecords, ReportInputs]:

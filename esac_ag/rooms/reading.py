@@ -62,10 +62,11 @@ def _read(path: str | Path, cap_bytes: int, dir_fd: int | None, follow: bool) ->
             raise CannotRead(f"it is {kind_of(facts.st_mode)}, not a file")
         if facts.st_size > cap_bytes:
             raise TooLarge(f"it holds {facts.st_size} bytes, more than the {cap_bytes} that are read")
-        # One read takes a file that does not change; what grows meanwhile is read on, up to the cap.
+        # A file that gives its size and not one byte more is whole; any other is read on, up to the cap.
         data = os.read(descriptor, facts.st_size + 1)
-        while len(data) <= cap_bytes and (more := os.read(descriptor, _PIECE_BYTES)):
-            data += more
+        if len(data) != facts.st_size or not data:
+            while len(data) <= cap_bytes and (more := os.read(descriptor, _PIECE_BYTES)):
+                data += more
     except OSError as error:
         raise CannotRead(reason_of(error)) from error
     finally:

@@ -124,8 +124,13 @@ class _Side:
     def means(self, drawn: np.typing.NDArray[np.intp], uniforms: Floats) -> Floats:
         """Means of the redrawn runs of the drawn tasks, shape of `drawn`."""
         counts = self.counts[drawn]
+        width = self.scores.shape[1]
         places = (uniforms * counts[..., None]).astype(np.intp)
-        chosen = self.scores[drawn[..., None], places]
+        places += width * drawn[..., None]
+        chosen = self.scores.ravel().take(places)
+        if (self.counts == width).all():
+            whole: Floats = chosen.sum(axis=-1) / counts
+            return whole
         used = np.arange(uniforms.shape[-1]) < counts[..., None]
         found: Floats = np.where(used, chosen, 0.0).sum(axis=-1) / counts
         return found
