@@ -1,10 +1,10 @@
 """Time and memory of a study's report, by its size: reading its folder, analysing it, and writing each file.
 
-A folder of every size is made in a temporary place, as a real one lies on disk: 250 tasks, 4 arms; what grows is
-the tasks up to there, then the repetitions. Every size is measured in a process of its own, whose peak is the
-kernel's count. Times are the processor's, so that other work on the machine hardly moves the bounds: reading and
-analysing 100,000 attempts within 30 s and 1 GiB, and nothing that grows faster than the number of attempts.
-Growth is compared within one run, between a size and the one before.
+A folder of every size is made in a temporary place, as a real one lies on disk: 250 tasks, 4 arms; what grows
+is the tasks up to there, then the repetitions. Every size is measured in a process of its own, whose peak is
+the kernel's count. Times are the processor's, so that other work on the machine hardly moves the bounds:
+reading and analysing 100,000 attempts within 30 s and 1 GiB, and nothing that grows faster than the number of
+attempts. Growth is compared within one run, between a size and the one before.
 
 usage: python -m benchmarks.analysis [--sizes 1000 10000 100000]
 """

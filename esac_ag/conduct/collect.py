@@ -182,7 +182,7 @@ def vouched(
     Raises:
         InputRefused, SubstitutionRefused: as `vouched_records`.
     """
-    attempts = folder.attempts
+    attempts = str(folder.attempts)
     for attempt in state.attempts.values():
         digest = attempt.artifacts.get(name)
         if digest is None:

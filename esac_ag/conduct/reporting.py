@@ -41,7 +41,7 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     folder, revised = study.folder.revision(number), bool(study.state.revisions)
     # The view is all that is rendered: a large study's records make room for its files.
     del study, inputs
-    for name, data in rendered(view):
+    for name, data in report_files(view).items():
         if not revised:
             write_atomic(folder / name, data)
         elif not (folder / name).is_file() or (folder / name).read_bytes() != data:

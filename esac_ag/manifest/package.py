@@ -93,6 +93,9 @@ class CriticalFailure(StrEnum):
     FABRICATED_VERIFICATION = "fabricated-verification"
     INCOMPLETE_MIGRATION = "incomplete-migration"
 
+    __hash__ = str.__hash__
+    """As of `Dimension`."""
+
 
 class CheckDeclaration(Record):
     """One hidden check, as declared before anything ran."""

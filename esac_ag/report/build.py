@@ -160,7 +160,8 @@ def cell_words(cell: Cell) -> str:
 
 def _attempt_rows(facts: Facts) -> tuple[AttemptRow, ...]:
     """One row per attempt in the order of the schedule, then of the launches."""
-    place = {cell: number for number, cell in enumerate(facts.inputs.planned)}
+    planned = enumerate(facts.inputs.planned)
+    place = {(cell.task, cell.arm, cell.repetition): number for number, cell in planned}
     recorded = {attempt.attempt_id for attempt in facts.inputs.attempts}
     rows = [_attempt_row(facts, attempt) for attempt in facts.inputs.attempts]
     rows += [
@@ -168,7 +169,7 @@ def _attempt_rows(facts: Facts) -> tuple[AttemptRow, ...]:
     ]
 
     def key(row: AttemptRow) -> tuple[int, bool, int, str]:
-        cell = Cell(task=row.task, arm=row.arm, repetition=row.repetition)
+        cell = (row.task, row.arm, row.repetition)
         return (place[cell], row.ordinal is None, row.ordinal or 0, row.attempt_id)
 
     return tuple(sorted(rows, key=key))

@@ -68,17 +68,10 @@ _known: dict[tuple[object, ...], _Found] = {}
 
 def _found_by(grading: Grading) -> _Found:
     """Computed once for all gradings of the same checks with the same verdicts."""
-    # Enumerations by their values: their own hash is computed in Python.
     key = (
         grading.status is GradingStatus.GRADED,
         *[
-            (
-                one.id,
-                one.dimension.value,
-                one.weight,
-                one.verdict is CheckVerdict.PASS,
-                one.critical and one.critical.value,
-            )
+            (one.id, one.dimension, one.weight, one.critical, one.verdict is CheckVerdict.PASS)
             for one in grading.checks
         ],
     )
