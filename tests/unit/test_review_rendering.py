@@ -7,7 +7,6 @@ import io
 from rich.console import Console
 
 from esac_ag.cli.review_rendering import print_status
-
 from esac_ag.conduct.review_status import PersonStatus, ReviewStatus
 from esac_ag.study.forms import Author, AuthorKind, Progress
 from esac_ag.study.packets import Role
