@@ -48,9 +48,7 @@ def a_plan(attempts: int) -> Manifest:
     """A plan of two arms and so many attempts, a multiple of a hundred."""
     tasks = [f"task-{number:02}" for number in range(TASKS)]
     arms = ("neutral", "careful")
-    return a_manifest(
-        tasks=tasks, arms=arms, repetitions=attempts // TASKS // len(arms), phase=Phase.PRIMARY
-    )
+    return a_manifest(tasks=tasks, arms=arms, repetitions=attempts // TASKS // len(arms), phase=Phase.PRIMARY)
 
 
 def many_attempts(folder: Path, manifest: Manifest, *, entries: int = 6) -> StudyFolder:

@@ -1,7 +1,6 @@
 """One attempt's records and files, as somebody sees them who follows a figure to what is behind it.
 
-Nothing is believed without its digest: each file is compared with what the ledger names, and whatever cannot be
-read is said in its place.
+Each file is compared with the digest that the ledger names, and whatever cannot be read is said in its place.
 """
 
 from __future__ import annotations

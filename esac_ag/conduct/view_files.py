@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from io import BufferedReader
 from pathlib import PurePosixPath
-from typing import BinaryIO, Final
+from typing import Final
 
 from esac_ag.conduct.view_study import StudyLook
 from esac_ag.errors import InputRefused
@@ -22,8 +23,8 @@ _KEY: Final = "key"
 def withheld(look: StudyLook, path: str) -> str:
     """Why a file is not shown; empty where it is.
 
-    Keys of a blinded review never are. Before the review is unblinded nothing of it is: whoever looks at results
-    may be one of its reviewers.
+    Keys of a blinded review never are. Before the review is unblinded nothing of it is: whoever looks at
+    results may be one of its reviewers.
 
     Args:
         look: at the study.
@@ -50,7 +51,7 @@ def media_type(path: str) -> str:
     return TEXT if place.suffix in _TEXTS else ARCHIVE
 
 
-def open_shown(look: StudyLook, path: str) -> BinaryIO:
+def open_shown(look: StudyLook, path: str) -> BufferedReader:
     """A file of a study's folder, to be read.
 
     Raises:

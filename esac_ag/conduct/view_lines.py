@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple
+from io import BufferedReader
+from typing import Final, NamedTuple
 
 MOST_LINE_BYTES: Final = 1_000_000
 """Of a line; a longer one is cut, and then no JSON."""
@@ -55,7 +56,7 @@ class LinePager:
         self.lines_per_page = lines_per_page
         self._known: OrderedDict[tuple[int, int, int, int], LinePages] = OrderedDict()
 
-    def pages(self, file: BinaryIO) -> LinePages:
+    def pages(self, file: BufferedReader) -> LinePages:
         """Where the pages of an open file begin."""
         facts = os.fstat(file.fileno())
         key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
@@ -66,7 +67,7 @@ class LinePager:
                 self._known.popitem(last=False)
         return found
 
-    def lines(self, file: BinaryIO, page: int) -> Iterator[CutLine]:
+    def lines(self, file: BufferedReader, page: int) -> Iterator[CutLine]:
         """The lines of a page, from 1; none beyond the last one."""
         pages = self.pages(file)
         if not 1 <= page <= len(pages.offsets):
@@ -79,7 +80,7 @@ class LinePager:
             left_bytes -= len(line.data)
             yield line
 
-    def _scanned(self, file: BinaryIO) -> LinePages:
+    def _scanned(self, file: BufferedReader) -> LinePages:
         file.seek(0)
         offsets: list[int] = []
         lines = at = 0
@@ -98,7 +99,7 @@ class LinePager:
         return LinePages(tuple(offsets), lines + (not starts), at)
 
 
-def _cut_line(file: BinaryIO, number: int, most_bytes: int) -> CutLine:
+def _cut_line(file: BufferedReader, number: int, most_bytes: int) -> CutLine:
     """The next line, of which no more than a piece at a time is held."""
     kept = bytearray()
     size_bytes = 0

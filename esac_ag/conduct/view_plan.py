@@ -109,5 +109,5 @@ def _model(sealed: Plan) -> str:
 
 def _agent(sealed: Plan) -> str:
     named = sealed.agent.settings.get("agent")
-    kind = sealed.agent.kind.value
-    return f"{named} ({kind} {sealed.agent.version})" if isinstance(named, str) else f"{kind} {sealed.agent.version}"
+    kind = f"{sealed.agent.kind.value} {sealed.agent.version}"
+    return f"{named} ({kind})" if isinstance(named, str) else kind

@@ -67,6 +67,11 @@ class Results:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="results")
         self._reading: dict[str, Future[Described]] = {}
 
+    def begin(self) -> None:
+        """Begin to read all studies, so that they are known when somebody asks."""
+        for name in self.names():
+            self._submitted(name)
+
     def close(self) -> None:
         """Stop reading; what is read at this moment is read to its end."""
         self._readers.shutdown(wait=True, cancel_futures=True)
@@ -90,7 +95,8 @@ class Results:
 
     def study(self, name: str) -> ViewedStudy | None:
         """The study in a folder of that name; none where no such folder is shown."""
-        if name not in self.names():
+        shown = name[:1] not in {"", "."} and "/" not in name and self.only in {None, name}
+        if not shown or not (self.path / name).is_dir():
             return None
         with self._mutex:
             return self._studies.setdefault(name, ViewedStudy(self.path / name))
@@ -124,7 +130,8 @@ class Results:
         with self._mutex:
             reading = self._reading.get(name)
             if reading is None:
-                reading = self._reading[name] = self._readers.submit(_described, study or ViewedStudy(self.path / name))
+                reading = self._readers.submit(_described, study or ViewedStudy(self.path / name))
+                self._reading[name] = reading
             return reading
 
     def _listed(self, name: str, future: Future[Described]) -> Listed:

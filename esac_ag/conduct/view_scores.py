@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from esac_ag.artifacts import StudyFolder
@@ -49,7 +49,8 @@ class ScoreBook:
         self._kind = kind
         self._known: dict[str, tuple[str, Scored]] = {}
         """By attempt id: the digest of what was read, and what it said."""
-        self._reading = threading.Lock()
+        self._mutex = threading.Lock()
+        self._reader: threading.Thread | None = None
 
     def of(self, attempt: AttemptState) -> Scored:
         """The score of an attempt, read now if it was not."""
@@ -70,24 +71,25 @@ class ScoreBook:
         known = self._known.get(attempt.attempt_id)
         return known[1] if known is not None and known[0] == digest else None
 
-    def unread(self, attempts: Iterable[AttemptState]) -> int:
-        """How many of these are not read yet."""
+    def read_all(self, attempts: Sequence[AttemptState], *, within_s: float) -> int:
+        """Read the scores of all these, on in the background when the time is over; how many are left."""
+        if any(self.known(attempt) is None for attempt in attempts):
+            self._reader_of(attempts).join(within_s)
         return sum(self.known(attempt) is None for attempt in attempts)
 
-    def read_all(self, attempts: Iterable[AttemptState], *, within_s: float) -> int:
-        """Read the scores of all these, and go on in the background when the time is over; how many are left."""
-        waiting = [attempt for attempt in attempts if self.known(attempt) is None]
-        if not waiting:
-            return 0
-        reader = threading.Thread(target=self._read_on, args=(waiting,), name="scores", daemon=True)
-        reader.start()
-        reader.join(within_s)
-        return self.unread(waiting)
+    def _reader_of(self, attempts: Sequence[AttemptState]) -> threading.Thread:
+        """The thread that reads, or a new one: one at a time is enough."""
+        with self._mutex:
+            if self._reader is None or not self._reader.is_alive():
+                self._reader = threading.Thread(
+                    target=self._read_on, args=(attempts,), name="scores", daemon=True
+                )
+                self._reader.start()
+            return self._reader
 
-    def _read_on(self, waiting: list[AttemptState]) -> None:
-        with self._reading:  # one at a time; the next one finds what this one read
-            for attempt in waiting:
-                self.of(attempt)
+    def _read_on(self, attempts: Sequence[AttemptState]) -> None:
+        for attempt in attempts:
+            self.of(attempt)
 
     def _read(self, attempt_id: str, digest: str) -> Scored:
         try:

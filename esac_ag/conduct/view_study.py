@@ -1,4 +1,4 @@
-"""One study or suite run as it stands, for who looks at it: its ledger is read on, never locked, never written."""
+"""One study or suite run as it stands, for who looks at it: nothing of it is locked or written."""
 
 from __future__ import annotations
 
@@ -110,6 +110,8 @@ class StudyLook:
     """Whether the ledger was opened with another plan than the manifest beside it."""
     arms: tuple[ArmLook, ...]
     launches: tuple[Launch, ...]
+    numbers: Mapping[str, int]
+    """Of launches, by attempt id."""
     attempts: Mapping[str, AttemptState]
     """By id; they may be told more of while they are looked at."""
     stopped: tuple[ArmStopped, ...]
@@ -122,6 +124,11 @@ class StudyLook:
     def is_blinded(self) -> bool:
         """Whether reviewers judge without knowing arms, and were not unblinded yet."""
         return self.review.prepared is not None and self.review.unblinded is None
+
+    def launch(self, attempt_id: str) -> Launch | None:
+        """The launch of an id; none where the ledger names none."""
+        number = self.numbers.get(attempt_id)
+        return None if number is None else self.launches[number - 1]
 
     def launches_of_cell(self, attempt_id: str) -> tuple[Launch, ...]:
         """All launches of an attempt's cell, in order; its failure lineage."""
@@ -221,6 +228,7 @@ class ViewedStudy:
             is_other_plan=state.opened is not None and state.opened.manifest_sha256 != plan.sha256,
             arms=tuple(_counted(plan, state, launches)),
             launches=launches,
+            numbers={launch.attempt_id: launch.number for launch in launches},
             attempts=dict(state.attempts),
             stopped=tuple(state.stopped.values()),
             revisions=tuple(state.revisions),

@@ -42,8 +42,9 @@ class _Seen(NamedTuple):
 class FollowedLedger:
     """Hands every line of a ledger to a follower once, verified, as the ledger grows.
 
-    A file that became shorter, was replaced, or was changed without growing is read again from its beginning. One
-    that was edited and grew at the same time is found by an audit, not here, unless its last line was edited.
+    A file that became shorter, was replaced, or was changed without growing is read again from its beginning.
+    One that was edited and grew at the same time is found by an audit, not here, unless its last line was
+    edited.
     """
 
     def __init__(self, path: Path, follower: Follower) -> None:
@@ -51,15 +52,16 @@ class FollowedLedger:
         self._follower = follower
         self._seen: _Seen | None = None
         self._failed: LedgerCorrupt | None = None
-        self._line_bytes = 0
-        self._begin()
+        self._line_bytes = self._offset = self._seq = 0
+        self._previous = FIRST
+        follower.begin()
 
     def follow(self) -> bool:
         """Read what is new; whether anything was.
 
         Raises:
-            LedgerCorrupt: a whole line does not verify, or contradicts an earlier one. The same is raised again
-                until the file changes.
+            LedgerCorrupt: a whole line does not verify, or contradicts an earlier one; raised again until
+                the file changes.
             OSError: there is no such file, or it cannot be read.
         """
         with self._path.open("rb") as file:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from esac_ag.rooms.reading import CannotRead, TooLarge, kind_of, reason_of
 
@@ -29,7 +29,7 @@ def parts_of(path: str) -> tuple[str, ...]:
     return parts
 
 
-def open_beneath(folder: Path, path: str) -> BinaryIO:
+def open_beneath(folder: Path, path: str) -> BufferedReader:
     """A regular file below a folder, to be read; never blocks.
 
     Args:
@@ -73,7 +73,7 @@ def read_beneath(folder: Path, path: str, *, cap_bytes: int) -> bytes:
 
 
 def files_beneath(folder: Path, path: str, *, most: int) -> Iterator[str]:
-    """Paths of the regular files below a folder of a folder, in order, relative to the inner one; links are left out.
+    """Paths of the regular files below an inner folder, relative to it and in order; links are left out.
 
     Args:
         folder: that nothing leads out of.
