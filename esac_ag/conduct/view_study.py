@@ -41,7 +41,7 @@ class Standing(StrEnum):
     """Retries were used up, or a person paused it; the same run goes on."""
     FINISHED = "finished"
     STOPPED = "stopped"
-    """Nobody works on it, and it did not tell its end: a crash or a kill; the same run goes on."""
+    """Nobody works on it, and cells are left: a limit of cells, a crash or a kill; the same run goes on."""
     OPEN = "not finished"
     """It did not tell its end, and whether anybody works on it is not known on this system."""
 

@@ -20,7 +20,7 @@ from esac_ag.pages.diff_page import diff_html, file_html
 from esac_ag.pages.rendering import page, study_address
 from esac_ag.pages.transcript_page import shown_command, shown_entry
 from esac_ag.pages.view_words import cost_rows, moment, seconds_between
-from esac_ag.report.numbers import NO_VALUE
+from esac_ag.report.numbers import NO_VALUE, plural
 from esac_ag.study.diff import read_diff
 from esac_ag.suite.bank import item_named
 from esac_ag.suite.contract import CheckResult
@@ -211,7 +211,7 @@ def _fact_rows(look: StudyLook, attempt: AttemptLook) -> list[tuple[str, str]]:
         ("limit reached", record.limit.value if record.limit else "none"),
         ("exit code", NO_VALUE if record.exit_code is None else str(record.exit_code)),
         ("bundle digest", record.arm_sha256 or "no bundle"),
-        ("submission", "none" if record.submission is None else f"{record.submission.files} files"),
+        ("submission", "none" if record.submission is None else plural(record.submission.files, "file")),
     ]
 
 

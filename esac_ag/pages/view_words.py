@@ -50,9 +50,13 @@ def cost_rows(costs: Costs, prices: Prices | None) -> list[tuple[str, str]]:
     for measure in CostMeasure:
         value = value_of(costs, measure)
         unit = f" {prices.currency}" if measure is CostMeasure.COST and prices else ""
-        shown = UNAVAILABLE if value is None else amount(measure, value) + unit
-        rows.append((COST_NAMES[measure], shown))
+        rows.append((COST_NAMES[measure], UNAVAILABLE if value is None else _amount(measure, value) + unit))
     return rows
+
+
+def _amount(measure: CostMeasure, value: float) -> str:
+    """A figure of one attempt; counts are whole, as means are not."""
+    return f"{value:,}" if isinstance(value, int) else amount(measure, value)
 
 
 def rest_words(arms: tuple[ArmLook, ...]) -> str:
@@ -82,7 +86,7 @@ def sealed_rows(look: StudyLook) -> list[tuple[str, str]]:
         ("kind", f"{plan.kind.value}, {plan.part}"),
         ("model", plan.model),
         ("provider", sealed.model.provider),
-        ("agent", plan.agent + (" (scripted: evidence about no model)" if plan.is_scripted else "")),
+        ("agent", plan.agent + (": evidence about no model" if plan.is_scripted else "")),
         ("arms", ", ".join(plan.arms)),
         (f"{plan.unit_word}s", f"{len(plan.units)}: {', '.join(plan.units)}"),
         ("cells", f"{plan.cells_of_arm * len(plan.arms)}, {plan.cells_of_arm} an arm"),
