@@ -1,7 +1,7 @@
 """Time of the pages that show a large study, against reading its ledger, and by its size.
 
-The folders are real ones of finished studies, on a real server that one client asks. All figures are ratios within
-one run, of medians, so that the machine's speed does not matter.
+The folders are real ones of finished studies, on a real server that one client asks. All figures are ratios
+within one run, of medians, so that the machine's speed does not matter.
 
 usage: python -m benchmarks.view [--attempts 10000]
 """

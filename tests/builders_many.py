@@ -86,7 +86,8 @@ def write_ledger(path: Path, bodies: Iterable[Body]) -> None:
     previous = FIRST
     with path.open("wb") as file:
         for seq, body in enumerate(bodies):
-            raw = canonical_json(Line(seq=seq, at="2026-03-01T10:00:00.000Z", previous=previous, body=body))
+            line = Line(seq=seq, at="2026-03-01T10:00:00.000Z", previous=previous, body=body)
+            raw = line.model_dump_json().encode()
             previous = sha256_of_bytes(raw)
             file.write(raw + b"\n")
 
@@ -96,9 +97,9 @@ def _attempt(
 ) -> tuple[Body, ...]:
     record = an_attempt(cell, manifest).model_copy(update={"manifest_sha256": manifest_sha256})
     grading = a_grading(record, varied_score(cell)).model_copy(update={"manifest_sha256": manifest_sha256})
-    result = {"grading/result.json": canonical_json(grading) + b"\n"}
+    result = {"grading/result.json": grading.model_dump_json().encode()}
     files = {
-        "attempt.json": canonical_json(record) + b"\n",
+        "attempt.json": record.model_dump_json().encode(),
         "commands.jsonl": COMMAND,
         "patch.diff": PATCH,
         "transcript.jsonl": transcript,

@@ -1,4 +1,4 @@
-"""A folder of results as somebody looks at it: a study, one that is cut off, a suite run, and what is broken."""
+"""A folder of results to look at: a study, one that was cut off, a suite run, and what is broken."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Shown:
 def some_results(folder: Path) -> Shown:
     """Results of four kinds.
 
-    `study-1` is finished and reported, `cut-off` has 3 of 8 cells, `suite-run-1` is a suite run, `notes` is no
-    study, and `damaged` has a ledger that does not verify.
+    `study-1` is finished and reported, `cut-off` has 3 of 8 cells, `suite-run-1` is a suite run, `notes` is
+    no study, and `damaged` has a ledger that does not verify.
     """
     results = folder / "results"
     study = a_runnable_study(folder / "study", book=BOOK, repetitions=1)

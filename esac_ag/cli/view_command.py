@@ -27,22 +27,24 @@ def view(
     root: RootOption = None,
 ) -> None:
     """Show studies, attempts and their files in a browser, read-only, until Ctrl-C."""
-    import webbrowser
-    from contextlib import closing, suppress
+    from contextlib import closing
 
     from esac_ag.cli.place import workspace_at
     from esac_ag.conduct.view_results import Results
+    from esac_ag.pages.browsing import browsing
     from esac_ag.pages.guard import Secrets
     from esac_ag.pages.serving import PageServer
     from esac_ag.pages.viewer import Viewer
 
-    # Ctrl-C is how looking ends: nothing was interrupted.
-    with closing(Results(results or workspace_at(root).results)) as shown, suppress(KeyboardInterrupt):
-        shown.begin()
+    console = stdout()
+    with closing(Results(results or workspace_at(root).results)) as shown:
         application = Viewer(shown).application()
         with PageServer(application, Secrets(), port=port, reads_only=True) as server:
-            stdout().print(server.url, soft_wrap=True, markup=False)
-            stdout().print("read-only; Ctrl-C ends it. Whoever knows the address may look.", soft_wrap=True)
-            if not no_browser:
-                webbrowser.open(server.url)
-            server.wait()
+            console.print(f"results in {shown.path}: {server.url}", soft_wrap=True, markup=False)
+            console.print("Whoever knows this address can read them. Ctrl-C ends it.", soft_wrap=True)
+            shown.begin()
+            try:
+                with browsing(server.url, wanted=not no_browser):
+                    server.wait()
+            except KeyboardInterrupt:
+                console.print("\nended; nothing was written")

@@ -28,7 +28,8 @@ MOST_FILES: Final = 1_000
 MOST_DIGESTED_BYTES: Final = 64_000_000
 """Larger files are left to an audit."""
 PATCH: Final = "patch.diff"
-PATCH_CAP_BYTES: Final = 20_000_000
+PATCH_CAP_BYTES: Final = 4_000_000
+"""A larger one is left to the raw file."""
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Final
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, Final
 from urllib.parse import quote
 
-from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -16,7 +13,6 @@ from esac_ag.pages.shown import environment
 from esac_ag.pages.view_words import moment, rest_words, review_words, seconds_between, size_words
 from esac_ag.report.numbers import percent, points
 
-STATIC: Final = Path(__file__).parent / "static"
 HOME: Final = "Results"
 
 
@@ -60,8 +56,8 @@ def page(
         return study_address(request, name, *parts)
 
     rendered = (
-        _environment()
-        .get_template(f"view/{template}")
+        environment()
+        .get_template(f"view/{template}", globals=_CALLED)
         .render(
             root=root_of(request),
             title=title,
@@ -73,22 +69,19 @@ def page(
     return HTMLResponse(rendered, status)
 
 
-@cache
-def _environment() -> Environment:
-    made = environment()
-    made.filters["address"] = address
-    made.globals |= {
-        "known": _known,
-        "moment": moment,
-        "percent": percent,
-        "points": points,
-        "rest_words": rest_words,
-        "review_words": review_words,
-        "seconds_between": seconds_between,
-        "size_words": size_words,
-    }
-    return made
-
-
 def _known(value: bool | None) -> str:  # noqa: FBT001  (a value of a record)
     return "not known" if value is None else "yes" if value else "no"
+
+
+_CALLED: Final[MutableMapping[str, Any]] = {
+    "address": address,
+    "known": _known,
+    "moment": moment,
+    "percent": percent,
+    "points": points,
+    "rest_words": rest_words,
+    "review_words": review_words,
+    "seconds_between": seconds_between,
+    "size_words": size_words,
+}
+"""What templates call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby
 from typing import Final
 from urllib.parse import quote
@@ -38,8 +39,12 @@ def anchor(place: str) -> str:
     return quote(place.encode("utf-8", "surrogatepass"), safe=_PLAIN_IN_ANCHOR)
 
 
+@cache
 def environment() -> Environment:
-    """What renders the templates of this package: everything escaped, nothing undefined."""
+    """What renders the templates of this package: everything escaped, nothing undefined.
+
+    One for all pages: it keeps what it compiled.
+    """
     made = Environment(
         loader=PackageLoader("esac_ag.pages"),
         autoescape=True,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from esac_ag.conduct.view_scores import ScoreBook, Scored
 from esac_ag.conduct.view_study import Launch, StudyLook
-from esac_ag.pages.attempt_table import AttemptQuery, select
+from esac_ag.pages.attempt_table import AttemptQuery
 
 MOST_TABLES: Final = 16
 
@@ -18,28 +17,18 @@ class TableCache:
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, AttemptQuery], Sequence[Launch]] = {}
 
-    def selected(
-        self, name: str, look: StudyLook, query: AttemptQuery, book: ScoreBook, *, unread: int
-    ) -> Sequence[Launch]:
-        """The rows that a query asks for.
+    def known(self, name: str, look: StudyLook, query: AttemptQuery) -> Sequence[Launch] | None:
+        """The rows of a query, where they were selected before.
 
         Args:
             name: of the study's folder.
             look: at the study.
             query: whose page does not matter.
-            book: of the study's scores.
-            unread: scores that are not known yet; then nothing is kept.
         """
+        return self._known.get((name, look.version, query._replace(page=1)))
 
-        def score_of(launch: Launch) -> Scored | None:
-            return book.known(look.attempts[launch.attempt_id])
-
-        key = (name, look.version, query._replace(page=1))
-        found = self._known.get(key)
-        if found is None:
-            found = select(look.launches, query, score_of)
-            if not unread:
-                self._known[key] = found
-                for old in list(self._known)[:-MOST_TABLES]:
-                    self._known.pop(old, None)
-        return found
+    def keep(self, name: str, look: StudyLook, query: AttemptQuery, rows: Sequence[Launch]) -> None:
+        """Remember the rows of a query for which every score was known."""
+        self._known[name, look.version, query._replace(page=1)] = rows
+        for old in list(self._known)[:-MOST_TABLES]:
+            self._known.pop(old, None)

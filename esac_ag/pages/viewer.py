@@ -7,7 +7,7 @@ to the same files here as on disk. Everything is read when it is asked for, and 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from typing import Final
 from urllib.parse import quote
@@ -15,18 +15,20 @@ from urllib.parse import quote
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from esac_ag.attempt import Outcome
 from esac_ag.conduct.view_files import ARCHIVE, PAGE, media_type, open_shown
 from esac_ag.conduct.view_results import Described, Results
-from esac_ag.conduct.view_study import LaunchState, StudyLook
+from esac_ag.conduct.view_scores import ScoreBook
+from esac_ag.conduct.view_study import Launch, LaunchState, StudyLook
 from esac_ag.errors import HarnessError, InputRefused, UsageError
 from esac_ag.manifest.package import CriticalFailure
+from esac_ag.pages.assets import assets
 from esac_ag.pages.attempt_pages import AttemptPages
-from esac_ag.pages.attempt_table import ANY, ROWS_PER_PAGE, AttemptQuery, paged
-from esac_ag.pages.rendering import STATIC, page, study_address
+from esac_ag.pages.attempt_table import ANY, ROWS_PER_PAGE, AttemptQuery, paged, select
+from esac_ag.pages.rendering import page, study_address
 from esac_ag.pages.study_list import ListQuery, chosen
 from esac_ag.pages.table_cache import TableCache
 from esac_ag.pages.view_words import sealed_rows
@@ -37,7 +39,6 @@ SCORES_WAIT_S: Final = 3.0
 """How long a table waits for scores that it is put in order by."""
 STUDIES_PER_PAGE: Final = 100
 PIECE_BYTES: Final = 1 << 18
-STYLES: Final = frozenset({"base.css", "diff.css", "view.css"})
 PLAN_FILES: Final = ("manifest.json", "schedule.json", "tasks.json", "ledger.jsonl")
 
 REPORT_POLICY: Final = (
@@ -65,7 +66,7 @@ class Viewer:
         return Starlette(
             routes=[
                 Route("/", self.list_page),
-                Route("/static/{name}", self.style),
+                assets(),
                 Route(study, self.study_page),
                 Route("/studies/{study}/attempts/", self.attempts_of_study),
                 Route(attempt, self._attempts.attempt),
@@ -102,13 +103,6 @@ class Viewer:
             title="Results",
         )
 
-    def style(self, request: Request) -> Response:
-        """A style sheet of this package."""
-        name = request.path_params["name"]
-        if name not in STYLES:
-            raise HTTPException(404)
-        return FileResponse(STATIC / name, media_type="text/css")
-
     def study_page(self, request: Request) -> Response:
         """One study, with a page of its attempts."""
         name = request.path_params["study"]
@@ -116,10 +110,7 @@ class Viewer:
         look = described.look
         query = AttemptQuery.of(request.query_params)
         book = self._results.scores(name, look)
-        unread = 0
-        if query.needs_scores:
-            unread = book.read_all(tuple(look.attempts.values()), within_s=SCORES_WAIT_S)
-        chosen_rows = self._tables.selected(name, look, query, book, unread=unread)
+        chosen_rows, unread = self._rows(name, look, query, book)
         at = paged(len(chosen_rows), query.page)
         rows = chosen_rows[at.first : at.first + ROWS_PER_PAGE]
         return page(
@@ -143,6 +134,21 @@ class Viewer:
             title=look.plan.study_id,
             path=((name, study_address(request, name)),),
         )
+
+    def _rows(
+        self, name: str, look: StudyLook, query: AttemptQuery, book: ScoreBook
+    ) -> tuple[Sequence[Launch], int]:
+        """The rows that are asked for, and how many scores were not read in time."""
+        known = self._tables.known(name, look, query)
+        if known is not None:
+            return known, 0
+        unread = 0
+        if query.needs_scores:
+            unread = book.read_all(tuple(look.attempts.values()), within_s=SCORES_WAIT_S)
+        rows = select(look.launches, query, lambda launch: book.known(look.attempts[launch.attempt_id]))
+        if not unread:
+            self._tables.keep(name, look, query, rows)
+        return rows, unread
 
     def attempts_of_study(self, request: Request) -> Response:
         """The folder of attempts: their table."""

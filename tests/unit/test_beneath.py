@@ -38,7 +38,17 @@ def test_a_file_is_read(folder: Path) -> None:
     "path",
     [
         *("../outside/secret.txt", "a/../../outside/secret.txt", "/etc/passwd", "", ".", "a//b/file.txt"),
-        *("a/link.txt", "a/near.txt", "out/secret.txt", "a/b", "a/none", "a/b/file.txt/x", "pipe", "a/\0", "x" * 300),
+        *(
+            "a/link.txt",
+            "a/near.txt",
+            "out/secret.txt",
+            "a/b",
+            "a/none",
+            "a/b/file.txt/x",
+            "pipe",
+            "a/\0",
+            "x" * 300,
+        ),
     ],
 )
 def test_every_other_path_is_refused(path: str, folder: Path) -> None:

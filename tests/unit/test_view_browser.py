@@ -1,4 +1,4 @@
-"""The pages of a folder of results in a real browser: by keyboard, in both colour schemes, in a narrow window."""
+"""The pages of results in a real browser: by keyboard, in both colour schemes, in a narrow window."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def press_link(page: Page, name: str) -> None:
     pytest.fail(f"no link {name} can be reached by keyboard")
 
 
-def test_the_way_to_a_diff_and_back_needs_no_mouse(browser: Browser, server: PageServer, shown: Shown) -> None:
+def test_the_way_to_a_diff_and_back_needs_no_mouse(
+    browser: Browser, server: PageServer, shown: Shown
+) -> None:
     """From the list to a study, an attempt, its diff, and up again."""
     with opened(browser, server.url) as found:
         page = found.page

@@ -1,4 +1,4 @@
-"""The pages of a folder of results over a real server: what they show, what they withhold, what they stand."""
+"""The pages of results over a real server: what they show, what they withhold, what they stand."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import pytest
 from esac_ag.artifacts import StudyFolder
 from esac_ag.attempt.events import SessionStarted, StudyPausedEvent
 from esac_ag.attempt.review_events import ReviewPrepared
+from esac_ag.conduct.report_revisions import revise_report
 from esac_ag.ledger import open_ledger
 from esac_ag.pages.attempt_pages import LINES_PER_PAGE
 from esac_ag.pages.viewer import REPORT_POLICY
 from tests.builders_view import HOSTILE, Shown, served, some_results
 
 Client = httpx.Client
-SECRET = "nobody-may-read-this"
+PRIVATE = "nobody-may-read-this"
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,14 @@ def test_an_attempt_shows_what_is_behind_its_score(client: Client, shown: Shown)
     """Checks, diff, transcript, commands, costs, instructions, its cell, and files with their digests."""
     text = client.get(f"studies/study-1/attempts/{shown.attempt()}/").text
     for words in (
-        *("Check score 100.0 of 100", "must-now-work", "fixed.txt", "Tool call", "Tool result", "touch fixed.txt"),
+        *(
+            "Check score 100.0 of 100",
+            "must-now-work",
+            "fixed.txt",
+            "Tool call",
+            "Tool result",
+            "touch fixed.txt",
+        ),
         *("exit 0", "input tokens", "unavailable", "SKILL.md", "(this one)", "as the ledger names it"),
     ):
         assert words in text, words
@@ -181,7 +189,7 @@ def test_a_report_is_a_page_under_its_own_policy(path: str, client: Client) -> N
 def guarded(shown: Shown, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Asks for pages of a study with a secret beside it, hidden files, links, and a review."""
     outside = tmp_path_factory.mktemp("guarded")
-    (outside / "near").write_text(SECRET)
+    (outside / "near").write_text(PRIVATE)
     folder = shown.copy_of_study(outside / "results").path
     (folder / "link").symlink_to(outside)
     (folder / "attempts" / "inner.json").symlink_to(folder / "manifest.json")
@@ -189,7 +197,7 @@ def guarded(shown: Shown, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     (folder / "attempts" / "x" / "page.html").write_text("<script>1</script>")
     for name in (".hidden", "review/key.json", "review/key/key.json", "review/people/ada/packets.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(SECRET)
+        (folder / name).write_text(PRIVATE)
     yield from asking(outside / "results")
 
 
@@ -206,7 +214,7 @@ def test_nothing_outside_a_study_and_nothing_hidden_is_shown(path: str, guarded:
     """By no way of writing a path, and by no link."""
     answer = guarded.get(httpx.URL(f"{guarded.base_url}studies/study-1/{path}"), follow_redirects=True)
     assert answer.status_code == 404
-    assert SECRET not in answer.text
+    assert PRIVATE not in answer.text
 
 
 def test_a_page_that_an_attempt_left_is_no_page_here(guarded: Client) -> None:
@@ -230,7 +238,12 @@ def test_nothing_can_be_changed(client: Client) -> None:
 def test_looking_writes_nothing(shown: Shown, client: Client) -> None:
     """No lock, no cache, no time of a file."""
     before = files_of(shown.path)
-    for path in ("", "studies/study-1/?least=1", f"studies/study-1/attempts/{shown.attempt()}/", "studies/damaged/"):
+    for path in (
+        "",
+        "studies/study-1/?least=1",
+        f"studies/study-1/attempts/{shown.attempt()}/",
+        "studies/damaged/",
+    ):
         client.get(path)
     client.get("studies/study-1/ledger.jsonl")
     assert files_of(shown.path) == before
@@ -300,11 +313,11 @@ def test_a_patch_that_is_no_text_is_shown(changed: StudyFolder, changed_client: 
 
 def with_review(folder: StudyFolder) -> None:
     """Prepare a review as far as the ledger tells."""
-    person = folder.path / "review" / "people" / "ada"
+    person = folder.path / "review" / "people" / "zoe"
     person.mkdir(parents=True)
     (person / "packets.json").write_text("packet")
     with open_ledger(folder.ledger) as ledger:
-        ledger.append(ReviewPrepared(key_sha256="a" * 64, packets={"ada": "b" * 64, "ben": "c" * 64}))
+        ledger.append(ReviewPrepared(key_sha256="a" * 64, packets={"zoe": "b" * 64, "ben": "c" * 64}))
 
 
 def test_reviewers_are_told_not_to_look(changed: StudyFolder, changed_client: Client) -> None:
@@ -314,8 +327,8 @@ def test_reviewers_are_told_not_to_look(changed: StudyFolder, changed_client: Cl
     text = changed_client.get("studies/study-1/").text
     assert "Reviewers should not look here" in text
     assert "0 of 2 reviewers locked" in text
-    assert "ada" not in text
-    answer = changed_client.get("studies/study-1/review/people/ada/packets.json")
+    assert "zoe" not in text
+    answer = changed_client.get("studies/study-1/review/people/zoe/packets.json")
     assert answer.status_code == 404
     assert "before it is unblinded" in answer.text
 
@@ -337,6 +350,17 @@ def test_a_study_at_work_is_shown_as_it_stands(shown: Shown, tmp_path: Path) -> 
         text = client.get("studies/cut-off/").text
         assert ">paused<" in text
         assert "retries are used up" in text
+
+
+def test_revisions_of_a_report_stand_beside_each_other(changed: StudyFolder, changed_client: Client) -> None:
+    """The newest first, each with its reason and its own files."""
+    revise_report(changed.path, "The price table was of another month.")
+    text = changed_client.get("studies/study-1/").text
+    assert text.index("Revision 2, ") < text.index("First report")
+    assert "The price table was of another month." in text
+    for path in ("report/report.md", "report/revision-2/report.md"):
+        assert text.count(f"/studies/study-1/{path}") == 1
+        assert changed_client.get(f"studies/study-1/{path}").status_code == 200
 
 
 def test_a_manifest_that_is_not_the_plan_that_was_run_is_told(
@@ -376,9 +400,9 @@ def test_whatever_is_missing_or_damaged_is_told_and_never_a_fault(shown: Shown, 
             own = f"studies/damaged-{number}/"
             answers = [client.get(path) for path in (own, f"{own}attempts/{shown.attempt()}/")]
             assert not any("fault" in answer.text for answer in answers)
-            statuses[number] = [answer.status_code for answer in answers]
+            statuses[number] = tuple(answer.status_code for answer in answers)
     assert statuses == {
-        **dict.fromkeys((0, 1, 2), [422, 422]),
-        3: [200, 404],
-        **dict.fromkeys((4, 5), [200, 200]),
+        **dict.fromkeys((0, 1, 2), (422, 422)),
+        3: (200, 404),
+        **dict.fromkeys((4, 5), (200, 200)),
     }

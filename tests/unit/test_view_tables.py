@@ -61,9 +61,7 @@ def found(**given: str) -> list[int]:
         ({"sort": "-critical"}, [5, 4, 1, 2, 3]),
     ],
 )
-def test_rows_that_fit_come_in_the_order_that_is_asked_for(
-    given: dict[str, str], numbers: list[int]
-) -> None:
+def test_rows_that_fit_come_in_the_order_that_is_asked_for(given: dict[str, str], numbers: list[int]) -> None:
     """What has no score is no zero: it fits no range, and comes last either way."""
     assert found(**given) == numbers
 
@@ -95,7 +93,9 @@ def test_an_address_leads_back_to_its_query() -> None:
     assert query._replace(descending=False).address(sort="score") == "?arm=a%26b&least=12.5&sort=-score"
 
 
-@pytest.mark.parametrize(("rows", "page", "at"), [(0, 1, (1, 1, 0)), (100, 2, (1, 1, 0)), (101, 9, (2, 2, 100))])
+@pytest.mark.parametrize(
+    ("rows", "page", "at"), [(0, 1, (1, 1, 0)), (100, 2, (1, 1, 0)), (101, 9, (2, 2, 100))]
+)
 def test_a_page_beyond_the_last_one_is_the_last_one(rows: int, page: int, at: tuple[int, int, int]) -> None:
     """A table that became shorter is shown to its end."""
     found = paged(rows, page)
