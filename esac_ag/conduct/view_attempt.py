@@ -17,8 +17,8 @@ from esac_ag.attempt import AttemptRecord, Grading
 from esac_ag.attempt.events import AttemptState
 from esac_ag.attempt.loaded import LoadedInstructions
 from esac_ag.conduct.collect import ATTEMPT, LOADED, RESULT
+from esac_ag.conduct.view_look import Launch, StudyLook
 from esac_ag.conduct.view_plan import PlanKind
-from esac_ag.conduct.view_study import Launch, StudyLook
 from esac_ag.record import Record
 from esac_ag.rooms.beneath import files_beneath, open_beneath, read_beneath
 from esac_ag.rooms.reading import MANIFEST_CAP_BYTES, CannotRead

@@ -6,7 +6,7 @@ from io import BufferedReader
 from pathlib import PurePosixPath
 from typing import Final
 
-from esac_ag.conduct.view_study import StudyLook
+from esac_ag.conduct.view_look import StudyLook
 from esac_ag.errors import InputRefused
 from esac_ag.rooms.beneath import open_beneath, parts_of
 from esac_ag.rooms.reading import CannotRead

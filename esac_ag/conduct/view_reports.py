@@ -10,8 +10,8 @@ from typing import Final
 
 from esac_ag.attempt.events import FIRST_REVISION, ReportRevised
 from esac_ag.conduct.suite import REPORT_CAP_BYTES
+from esac_ag.conduct.view_look import StudyLook
 from esac_ag.conduct.view_plan import PlanKind
-from esac_ag.conduct.view_study import StudyLook
 from esac_ag.errors import HarnessError
 from esac_ag.report.suite_machine import read_suite_json
 from esac_ag.report.suite_words import total_words

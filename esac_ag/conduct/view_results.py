@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from esac_ag.artifacts import StudyFolder
+from esac_ag.conduct.view_look import StudyLook
 from esac_ag.conduct.view_reports import ReportLook, answer_of, reports_of
 from esac_ag.conduct.view_scores import ScoreBook
-from esac_ag.conduct.view_study import StudyLook, ViewedStudy
+from esac_ag.conduct.view_study import ViewedStudy
 from esac_ag.errors import HarnessError, InputRefused
 
 READERS: Final = 2

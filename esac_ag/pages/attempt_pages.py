@@ -13,7 +13,7 @@ from starlette.responses import Response
 from esac_ag.conduct.view_attempt import PATCH, AttemptLook, attempt_look, patch_of, place_of
 from esac_ag.conduct.view_files import open_shown
 from esac_ag.conduct.view_lines import CutLine, LinePager
-from esac_ag.conduct.view_study import Launch, StudyLook
+from esac_ag.conduct.view_look import Launch, StudyLook
 from esac_ag.errors import HarnessError, InputRefused, UsageError
 from esac_ag.pages.attempt_table import PageOf, page_of, paged
 from esac_ag.pages.diff_page import diff_html, file_html

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
+from esac_ag.conduct.view_look import Launch
 from esac_ag.conduct.view_scores import Scored
-from esac_ag.conduct.view_study import Launch
 from esac_ag.errors import UsageError
 
 ROWS_PER_PAGE: Final = 100

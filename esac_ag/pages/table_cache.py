@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from esac_ag.conduct.view_study import Launch, StudyLook
+from esac_ag.conduct.view_look import Launch, StudyLook
 from esac_ag.pages.attempt_table import AttemptQuery
 
 MOST_TABLES: Final = 16

@@ -7,7 +7,7 @@ from typing import Final
 
 from esac_ag.attempt import Costs
 from esac_ag.attempt.review_events import ReviewState
-from esac_ag.conduct.view_study import ArmLook, StudyLook
+from esac_ag.conduct.view_look import ArmLook, StudyLook
 from esac_ag.manifest.plan import Manifest, Prices
 from esac_ag.report.costs import value_of
 from esac_ag.report.numbers import COST_NAMES, NO_VALUE, UNAVAILABLE, amount, plural

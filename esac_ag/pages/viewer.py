@@ -20,9 +20,9 @@ from starlette.routing import Route
 
 from esac_ag.attempt import Outcome
 from esac_ag.conduct.view_files import ARCHIVE, PAGE, media_type, open_shown
+from esac_ag.conduct.view_look import Launch, LaunchState, StudyLook
 from esac_ag.conduct.view_results import Described, Results
 from esac_ag.conduct.view_scores import ScoreBook
-from esac_ag.conduct.view_study import Launch, LaunchState, StudyLook
 from esac_ag.errors import HarnessError, InputRefused, UsageError
 from esac_ag.manifest.package import CriticalFailure
 from esac_ag.pages.assets import assets

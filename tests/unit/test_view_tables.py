@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from esac_ag.attempt import Outcome
+from esac_ag.conduct.view_look import Launch, LaunchState
 from esac_ag.conduct.view_scores import Scored
-from esac_ag.conduct.view_study import Launch, LaunchState
 from esac_ag.errors import UsageError
 from esac_ag.pages.attempt_table import AttemptQuery, paged, select
 
