@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,21 +157,21 @@ def test_a_whole_form_is_filled_in_and_submitted_without_a_script(
         shown.goto(address(page, label))
         shown.get_by_role("button", name="Submit").click()
         assert "The form cannot be submitted yet" in shown.locator("#faults").inner_text()
-        assert shown.locator("#faults:focus").count() == 1
+        expect(shown.locator("#faults")).to_be_focused(timeout=WAIT_MS)
         shown.locator("#faults a").first.click()
-        assert shown.url.endswith("#scores-behaviour-score")
+        expect(shown).to_have_url(re.compile("#scores-behaviour-score$"), timeout=WAIT_MS)
         for name in ("behaviour", "scope", "robustness", "maintainability", "verification"):
             shown.locator(f"[name=scores-{name}-score][value='3']").check()
             shown.locator(f"#scores-{name}-evidence-0-text").fill("nothing was done")
             shown.locator(f"#scores-{name}-evidence-0-link").fill("diff")
         shown.get_by_role("button", name="Save").click()
-        assert shown.locator("#state").inner_text() == "Saved."
+        expect(shown.locator("#state")).to_have_text("Saved.", timeout=WAIT_MS)
         shown.locator("#scores-scope-evidence-1-text").fill("nor looked for")
         shown.locator("#scores-scope-evidence-1-link").fill("claim-1")
         shown.get_by_label("I saw no critical failure").check()
         shown.get_by_label("high").check()
         shown.get_by_role("button", name="Submit").click()
-        assert shown.locator("[role=status]").inner_text() == f"{label} is submitted."
+        expect(shown.locator(".notice[role=status]")).to_have_text(f"{label} is submitted.", timeout=WAIT_MS)
     finally:
         context.close()
     form = form_of(page, label)
@@ -215,7 +216,7 @@ def test_two_tabs_of_one_form_do_not_write_over_each_other(browser: Browser, pag
         expect(alarm).to_contain_text("saved in another tab", timeout=WAIT_MS)
         assert form_of(page, label).rationale == "first"
         alarm.get_by_role("button", name="Show both").click()
-        expect(second.page.locator("#changed")).to_be_focused()
+        expect(second.page.locator("#changed")).to_be_focused(timeout=WAIT_MS)
         assert "first" in second.page.locator("#changed").inner_text()
         assert second.page.locator("#rationale").input_value() == "second"
         assert second.axe() == []
@@ -243,7 +244,7 @@ def test_a_server_that_is_gone_is_said_and_the_text_stays(
             with PageServer(application, secrets, port=server.port):
                 seen.page.get_by_role("button", name="Save again").click()
                 saved_itself(seen.page)
-                expect(seen.page.locator("#alarm")).to_be_empty()
+                expect(seen.page.locator("#alarm")).to_be_empty(timeout=WAIT_MS)
     assert copy.desk("ada").form(label).rationale == "not lost"
 
 
@@ -281,7 +282,7 @@ def test_a_click_on_a_line_goes_into_the_deduction_that_one_works_on(
         saved_itself(shown)
         shown.reload()
         shown.get_by_role("link", name="Go to odd").click()
-        assert shown.evaluate("document.querySelector(':target').dataset.place") == place
+        expect(shown.locator(":target")).to_have_attribute("data-place", place, timeout=WAIT_MS)
         assert seen.console == []
 
 
