@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -23,13 +22,12 @@ from starlette.routing import Route
 
 from esac_ag.errors import FormChanged, HarnessError
 from esac_ag.pages.assets import assets
+from esac_ag.pages.guard import MOST_FIELDS
 from esac_ag.pages.review_errors import explained, status_of
 from esac_ag.pages.review_fields import read_fields
 from esac_ag.pages.review_site import ReviewSite, revision
 from esac_ag.pages.review_views import ReviewViews
 from esac_ag.study.packets import Packet
-
-MOST_FIELDS: Final = 10_000
 
 Values = Mapping[str, str]
 Reading = Callable[["ReviewPages", Request], Response]
