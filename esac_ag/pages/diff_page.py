@@ -63,6 +63,9 @@ class ShownFile(NamedTuple):
     notes: tuple[str, ...]
     added: int
     removed: int
+    has_old: bool
+    """Whether any line was there before; a new file needs no column for that."""
+    has_new: bool
     open: bool
     tables: tuple[tuple[ShownBlock, ...], ...]
     """Blocks of each table; a folded block is a table alone."""
@@ -137,6 +140,8 @@ def _shown_file(number: int, file: DiffFile, blocks: Sequence[Block], page: _Pag
         notes=file.notes,
         added=kinds.count(LineKind.ADDED),
         removed=kinds.count(LineKind.REMOVED),
+        has_old=kinds.count(LineKind.ADDED) < len(kinds),
+        has_new=kinds.count(LineKind.REMOVED) < len(kinds),
         open=len(kinds) <= OPEN_ROWS,
         tables=tuple(_tables(_cells(file, hunk, colouring, page.places) for hunk in _hunks(blocks))),
         left_out=0,

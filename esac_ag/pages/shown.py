@@ -54,6 +54,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["text"] = text
+    # For values of attributes and fields, which are read back: escaped, and otherwise as they are.
+    made.filters["raw"] = escape
     made.filters["anchor"] = anchor
     return made
 
