@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from esac_ag.attempt import Outcome
+from esac_ag.attempt import GRADED_OUTCOMES, Outcome
 from esac_ag.manifest.package import CriticalFailure
 from esac_ag.report.numbers import UNAVAILABLE
 from esac_ag.report.runs import Facts
@@ -75,5 +75,9 @@ def critical_shown(item: CriticalCount) -> str:
 def _spoiled(facts: Facts) -> dict[str, tuple[str, Outcome]]:
     """Arm and outcome of attempts that can never count, each once though two sources name it."""
     known = {item.attempt_id: (item.cell.arm, item.outcome) for item in facts.inputs.ledger.spoiled}
-    known |= {item.attempt_id: (item.cell.arm, item.outcome) for item in facts.inputs.attempts}
+    known |= {
+        item.attempt_id: (item.cell.arm, item.outcome)
+        for item in facts.inputs.attempts
+        if item.outcome not in GRADED_OUTCOMES or item.attempt_id in known
+    }
     return known

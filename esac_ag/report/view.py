@@ -32,6 +32,9 @@ class RunState(StrEnum):
     STOPPED = "stopped"
     """No attempt counts, and none will: the arm was stopped by rule. A missing run in every statistic."""
 
+    __hash__ = str.__hash__
+    """As of `Dimension`."""
+
 
 class Header(Record):
     """What was sealed and what ran."""
