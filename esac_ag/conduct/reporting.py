@@ -7,14 +7,17 @@ from pathlib import Path
 
 from esac_ag.artifacts import write_atomic
 from esac_ag.attempt import GRADED_OUTCOMES, Grading
+from esac_ag.attempt.events import StudyState
 from esac_ag.conduct.collect import RESULT, StudyRecords, read_study, refuse_other_plan, vouched
+from esac_ag.conduct.kept_proofs import untouched_failures
 from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.report_standing import newest, revision_of
-from esac_ag.conduct.review_quality import quality_scores
+from esac_ag.conduct.review_quality import quality_of, review_scores
 from esac_ag.errors import InputRefused
 from esac_ag.report.build import build_view
 from esac_ag.report.compact import many_records
-from esac_ag.report.gradings import GradingFacts
+from esac_ag.report.evidence import EVIDENCE
+from esac_ag.report.gradings import DeclaredChecks, GradingFacts, facts_of
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
@@ -67,14 +70,14 @@ def report_inputs(path: Path) -> tuple[StudyRecords, ReportInputs]:
     """
     study = read_study(path, gradings=False)
     graded = vouched(study.folder, study.state, RESULT, Grading)
-    facts = {name: GradingFacts.of(one) for name, one in graded}
-    refuse_other_plan(study, facts)
+    facts = facts_of(graded)
+    refuse_other_plan(study, facts[0])
     return study, inputs_of(study, facts)
 
 
 def inputs_of(
     study: StudyRecords,
-    gradings: Mapping[str, GradingFacts] | None = None,
+    facts: tuple[Mapping[str, GradingFacts], Mapping[str, DeclaredChecks]] | None = None,
     *,
     revision: Revision | None = None,
 ) -> ReportInputs:
@@ -82,11 +85,11 @@ def inputs_of(
 
     Args:
         study: its records.
-        gradings: facts of its gradings; by default of those in the records.
+        facts: those of its gradings, and its tasks' checks; by default of the gradings in the records.
         revision: of a report that is about to be added; by default the newest one that the ledger tells.
     """
-    if gradings is None:
-        gradings = {name: GradingFacts.of(one) for name, one in study.gradings.items()}
+    gradings, checks = facts or facts_of(study.gradings.items())
+    review = review_scores(study.folder, study.state)
     planned = make_schedule(*design_of(study.manifest))
     launches = study.state.attempts.values()
     counting = {cell: state.attempt_id for cell in planned if (state := study.state.counting(cell))}
@@ -107,7 +110,11 @@ def inputs_of(
         counting=counting,
         tasks=study.tasks,
         deviations=tuple(_deviations(study)),
-        quality=quality_scores(study.folder, study.state),
+        quality=quality_of(review),
+        review=review,
+        checks=checks,
+        untouched=untouched_failures(study.folder, study.manifest),
+        evidence=_evidence(study.state),
         revision=revision or revision_of(study.state.revisions),
         ledger=LedgerSummary(
             spoiled=spoiled,
@@ -119,6 +126,16 @@ def inputs_of(
             ),
         ),
     )
+
+
+def _evidence(state: StudyState) -> dict[str, tuple[str, ...]]:
+    """Files that a person reads, of every attempt whose files the ledger names; few different tuples."""
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    found = {}
+    for attempt in state.attempts.values():
+        names = tuple(name for name in EVIDENCE if name in attempt.artifacts)
+        found[attempt.attempt_id] = shared.setdefault(names, names)
+    return found
 
 
 def _deviations(study: StudyRecords) -> Iterator[str]:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from sys import intern
 
 from esac_ag.attempt import CheckVerdict, Grading, GradingStatus
 from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.statistics.estimates import rounded
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredCheck:
+    """A hidden check as a task's grader declares it."""
+
+    id: str
+    dimension: Dimension
+    weight: float
+    critical: CriticalFailure | None
+
+
+DeclaredChecks = tuple[DeclaredCheck, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,29 @@ class GradingFacts:
                 intern(check.id) for check in grading.checks if check.verdict is CheckVerdict.FAIL
             ),
         )
+
+
+def facts_of(
+    gradings: Iterable[tuple[str, Grading]],
+) -> tuple[dict[str, GradingFacts], dict[str, DeclaredChecks]]:
+    """The facts of gradings, and the checks of every task, which the sealed grader makes the same for all.
+
+    Args:
+        gradings: by attempt id; each may be forgotten once it was seen.
+
+    Returns:
+        Facts by attempt id, and checks by task, of tasks with a grading that is not invalid.
+    """
+    facts: dict[str, GradingFacts] = {}
+    checks: dict[str, DeclaredChecks] = {}
+    for name, grading in gradings:
+        facts[name] = GradingFacts.of(grading)
+        if grading.checks and grading.task_id not in checks:
+            checks[grading.task_id] = tuple(
+                DeclaredCheck(intern(check.id), check.dimension, check.weight, check.critical)
+                for check in grading.checks
+            )
+    return facts, checks
 
 
 def _dimension_scores(grading: Grading) -> tuple[tuple[Dimension, float], ...]:
