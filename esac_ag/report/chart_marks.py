@@ -17,11 +17,11 @@ from esac_ag.report.escaping import visible
 from esac_ag.report.numbers import points, signed_points
 
 WIDTH: Final = 1000
-PLOT: Final = (335, 765)
+PLOT: Final = (378, 780)
 """Left and right end of the plotting area; labels stand left of it, words right."""
-WORDS: Final = 780
-LABEL_CHARS: Final = 46
-WORD_CHARS: Final = 36
+WORDS: Final = 796
+LABEL_CHARS: Final = 42
+WORD_CHARS: Final = 30
 ARM_STYLES: Final = 6
 """Shapes and colours; a study with more arms repeats them, and its labels do not."""
 _TICKS: Final = 6

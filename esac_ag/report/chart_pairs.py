@@ -120,7 +120,7 @@ def _row(
     y = top + _ROW / 2
     yield text(PLOT[0] - 16, y - 3, arm.title or pair.task, "name", anchor="end", most=LABEL_CHARS)
     where = f"{arm.family} · {arm.contrast}"
-    yield text(PLOT[0] - 16, y + 13, where, "soft", anchor="end", most=LABEL_CHARS + 6)
+    yield text(PLOT[0] - 16, y + 13, where, "soft", anchor="end", most=LABEL_CHARS + 4)
     if not isinstance(pair.difference, Estimate):
         yield span(scale, scale.low, scale.high, y + 11, "gap")
         yield text(PLOT[0] + 6, y + 4, f"no pair: {pair.difference.reason}", "gap-words")

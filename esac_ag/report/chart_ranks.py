@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from esac_ag.report.chart_marks import PLOT, SCORES, WORDS, axis, linked, mark, span, svg, text
 from esac_ag.report.html_links import Links
 from esac_ag.report.measured import Measured, ranked, reason_of
-from esac_ag.report.numbers import interval_words, maybe_points, plural, points
+from esac_ag.report.numbers import level_words, maybe_points, plural, points
 from esac_ag.report.view import ArmScores, Baseline
 from esac_ag.statistics.estimates import Estimate, IntervalEstimate
 
@@ -32,7 +32,7 @@ def rank_plot(measured: Measured, baseline: Baseline | None, links: Links) -> st
         count += 1
     bottom = _TOP + _ROW * count
     spoken = "; ".join(
-        f"{item.arm}: {maybe_points(item.mean)}, interval {interval_words(item.interval)}" for item in rows
+        f"{item.arm}: {maybe_points(item.mean)}, interval {level_words(item.interval)}" for item in rows
     )
     parts = [*axis(SCORES, _TOP, bottom, signed=False), *drawn]
     title = f"Arms by mean {measured.titled}, 0 to 100, with intervals over tasks"
@@ -51,7 +51,7 @@ def _row(item: ArmScores, number: int, order: list[str], links: Links) -> Iterat
     shapes = [mark(style, SCORES.at(item.mean.value), y, 7)]
     if isinstance(item.interval, IntervalEstimate):
         shapes.insert(0, span(SCORES, item.interval.low, item.interval.high, y, f"line-{style % 6}", cap=7))
-    shown = f"{points(item.mean.value)} ({interval_words(item.interval)})"
+    shown = f"{points(item.mean.value)} ({level_words(item.interval)})"
     yield linked(links.arm(item.arm), f"{item.arm}: {shown}", *shapes)
     if isinstance(item.interval, IntervalEstimate):
         yield text(WORDS, y + 5, shown)
@@ -67,7 +67,7 @@ def _untouched(baseline: Baseline, top: float) -> Iterator[str]:
     yield text(PLOT[0] - 16, y + 14, known, "soft", anchor="end")
     if isinstance(baseline.mean, Estimate):
         x = SCORES.at(baseline.mean.value)
-        cross = f'<path class="untouched" d="M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12"/>'
+        cross = f'<path class="cross" d="M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12"/>'
         shown = points(baseline.mean.value)
         yield linked("#baseline", f"untouched snapshot: {shown}", cross)
         yield text(WORDS, y + 5, f"{shown}, by the tasks' proofs")

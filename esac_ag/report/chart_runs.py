@@ -22,12 +22,14 @@ from esac_ag.report.chart_marks import (
 from esac_ag.report.html_links import Links
 from esac_ag.report.measured import Measured, unscored
 from esac_ag.report.numbers import plural, points
-from esac_ag.report.view import Baseline, TaskArm
+from esac_ag.report.view import Baseline, Run, TaskArm
 from esac_ag.statistics.estimates import Estimate
 
 _HEAD = 34
 _ROW = 24
 _TOP = 4
+_APART = 14
+"""How far the first and the last of many equal scores lie apart."""
 
 
 def runs_plot(measured: Measured, baseline: Baseline | None, links: Links) -> str:
@@ -91,15 +93,28 @@ def _row(item: TaskArm, style: int, y: float, links: Links) -> Iterator[str]:
 def _marks(item: TaskArm, style: int, y: float, links: Links) -> Iterator[str]:
     """Every run; in a study without attempts on the page, equal scores are one mark that counts them."""
     if links.lists_attempts:
-        for run in item.runs:
+        for run, off in _apart(item.runs):
             if run.score is not None and run.attempt_id is not None:
                 title = f"{item.task}, {item.arm}, repetition {run.repetition}: {points(run.score)}"
-                yield linked(links.attempt(run.attempt_id), title, mark(style, SCORES.at(run.score), y, 4.5))
+                dot = mark(style, SCORES.at(run.score), y + off, 4.5)
+                yield linked(links.attempt(run.attempt_id), title, dot)
         return
     counts = Counter(points(run.score) for run in item.runs if run.score is not None)
     for shown, count in sorted(counts.items(), key=lambda one: float(one[0])):
         title = f"{item.task}, {item.arm}: {shown} in {plural(count, 'run')}"
         yield linked(links.runs(item.task, item.arm), title, mark(style, SCORES.at(float(shown)), y, 4.5))
+
+
+def _apart(runs: Sequence[Run]) -> Iterator[tuple[Run, float]]:
+    """Each run with how far down it is drawn: equal scores lie side by side, so that each can be seen."""
+    equal = Counter(points(run.score) for run in runs if run.score is not None)
+    met: Counter[str] = Counter()
+    for run in runs:
+        if run.score is not None:
+            shown = points(run.score)
+            others = equal[shown] - 1
+            yield run, (met[shown] - others / 2) * min(6.0, _APART / others) if others else 0.0
+            met[shown] += 1
 
 
 def _spoken(items: Sequence[TaskArm]) -> str:

@@ -77,10 +77,9 @@ def clause_attempts(clauses: Sequence[Clause]) -> dict[tuple[str, ...], list[str
 
 
 def figure_words(figure: Figure) -> str:
-    """The number, what it is measured against, and whether it is met."""
+    """The number, and what it is measured against."""
     test = figure_test(figure)
-    met = "" if figure.met is None else ", met" if figure.met else ", not met"
-    return f"{figure.what}: {figure_value(figure)}" + (f" ({test}{met})" if test else "")
+    return f"{figure.what}: {figure_value(figure)}" + (f" ({test})" if test else "")
 
 
 def figure_value(figure: Figure) -> str:

@@ -11,6 +11,9 @@ from enum import StrEnum
 
 from markupsafe import Markup
 
+_ONE_LINE = 22
+"""Characters of a number, or a range of numbers, that is not to be broken."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -31,8 +34,16 @@ class Cell:
     """Set right-aligned."""
     tone: str = ""
     """A class of the style sheet; it never tells what the words do not."""
+    lines: tuple[str, ...] = ()
+    """Many short pieces, one below the other."""
     code: bool = False
     """An id or a digest, in a font where its characters differ."""
+
+    @property
+    def kinds(self) -> str:
+        """Classes of the style sheet."""
+        short = self.number and len(self.text) <= _ONE_LINE
+        return " ".join(filter(None, ("num" if self.number else "", "short" if short else "", self.tone)))
 
 
 @dataclass(frozen=True, slots=True)

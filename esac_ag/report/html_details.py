@@ -7,7 +7,7 @@ from itertools import groupby
 from esac_ag.report.check_words import FAILED_CHECKS, baselines, tally_words, untouched_words
 from esac_ag.report.costs import cost_shown
 from esac_ag.report.counts import critical_shown
-from esac_ag.report.html_blocks import Block, Cell, Link, Section, num, paragraph, table
+from esac_ag.report.html_blocks import Block, Cell, Link, Section, grouped_table, num, paragraph, table
 from esac_ag.report.html_links import Links
 from esac_ag.report.measured import Measured, measures, reason_of
 from esac_ag.report.numbers import COST_NAMES, NO_VALUE, UNAVAILABLE, maybe_points
@@ -66,28 +66,35 @@ def check_section(view: ReportView, links: Links) -> Section:
         for check in row.failed_checks:
             failing.setdefault((row.task, row.arm, check), []).append(row)
     untouched = baselines(view.baseline)
-    rows = [
+    groups = [
         (
-            Cell(item.check, code=True),
-            Cell(item.task),
-            Cell(item.dimension),
-            Cell(item.critical or NO_VALUE, tone="bad" if item.critical else ""),
-            Cell(untouched_words(untouched.get(item.task), item.check)),
-            *(
-                _tally(tally, item.task, failing.get((item.task, tally.arm, item.check), []), links)
-                for tally in item.arms
-            ),
+            "",
+            [
+                (
+                    Cell(item.check, code=True),
+                    Cell(item.task),
+                    Cell(item.dimension),
+                    Cell(item.critical or NO_VALUE, tone="bad" if item.critical else ""),
+                    Cell(untouched_words(untouched.get(task), item.check)),
+                    *(
+                        _tally(tally, task, failing.get((task, tally.arm, item.check), []), links)
+                        for tally in item.arms
+                    ),
+                )
+                for item in members
+            ],
         )
-        for item in view.failed_checks
+        for task, members in groupby(view.failed_checks, key=lambda item: item.task)
     ]
     head = ("Check", "Task", "Dimension", "Critical", "Untouched snapshot", *(arm.arm for arm in view.counts))
     caption = "Graded runs in which a hidden check failed, by arm, with the repetitions"
-    blocks = (paragraph(FAILED_CHECKS), table(caption, head, rows))
+    blocks = (paragraph(FAILED_CHECKS), grouped_table(caption, head, groups))
     return Section("checks", "Hidden checks that failed", blocks)
 
 
 def _tally(tally: CheckTally, task: str, rows: list[AttemptRow], links: Links) -> Cell:
-    singles = tuple(Link(f"r{row.repetition}", links.attempt(row.attempt_id)) for row in rows)
+    ordered = sorted(rows, key=lambda row: row.repetition)
+    singles = tuple(Link(f"r{row.repetition}", links.attempt(row.attempt_id)) for row in ordered)
     whole = "" if singles or not tally.failed else links.runs(task, tally.arm)
     return num(tally_words(tally), whole, singles)
 

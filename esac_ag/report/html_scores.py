@@ -28,6 +28,7 @@ from esac_ag.report.measured import Measured, measures, ranked, reason_of, witho
 from esac_ag.report.numbers import (
     NO_VALUE,
     interval_words,
+    level_words,
     maybe_points,
     percent,
     points,
@@ -73,7 +74,7 @@ def _rank_table(view: ReportView, measured: Measured, links: Links) -> Block:
     rows = []
     for number, item in enumerate(ranked(measured.scores), start=1):
         known = not isinstance(item.mean, NotEstimable)
-        interval = interval_words(item.interval) if known else NO_VALUE
+        interval = level_words(item.interval) if known else NO_VALUE
         found = compared.get(item.arm)
         rows.append(
             (

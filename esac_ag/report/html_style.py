@@ -39,11 +39,12 @@ a { color: var(--link); }
 :target { background: var(--mark); }
 section:target, tbody:target, h2:target, h3:target { background: none; }
 tbody:target > tr:first-child, h3:target { background: var(--mark); }
-code { font: .88em/1.4 ui-monospace, monospace; }
+code { font: .88em/1.4 ui-monospace, monospace; word-break: break-all; }
 .skip { position: absolute; left: -100rem; }
 .skip:focus { position: static; }
 .soft { color: var(--soft); }
 .answer { font-size: 1.15rem; font-weight: 600; }
+.conclusion::first-letter { text-transform: uppercase; }
 .notice { background: var(--panel); border-left: 5px solid var(--warn); margin: .5rem 0;
   padding: .5rem .8rem; }
 nav ol { columns: 16rem; column-gap: 2rem; max-width: none; padding-left: 1.6rem; }
@@ -57,18 +58,21 @@ th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem .3rem 0; tex
 thead th { color: var(--soft); vertical-align: bottom; border-bottom-width: 2px; }
 tbody th { font-weight: 500; }
 tbody + tbody { border-top: 2px solid var(--line); }
-td.num, th.num { font-variant-numeric: tabular-nums; }
+td.num, th.num { font-variant-numeric: tabular-nums; } .short { white-space: nowrap; }
+td ul { margin: 0; padding-left: 1.1rem; }
 .good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; }
 .chart { display: block; width: 100%; min-width: 52rem; height: auto; }
 .chart text { fill: var(--text); font: 14px system-ui, sans-serif; }
 .chart .name { font-weight: 600; } .chart .soft, .chart .tick, .chart .gap-words { font-size: 12.5px; }
 .chart .soft, .chart .tick { fill: var(--soft); }
-.chart .gap-words { fill: var(--text); font-style: italic; }
+.chart .gap-words { fill: var(--text); font-style: italic; paint-order: stroke; stroke: var(--back);
+  stroke-width: 5px; }
 .chart .grid { stroke: var(--line); stroke-width: 1; } .chart .rule { stroke: var(--line); stroke-width: 2; }
 .chart .zero { stroke: var(--text); stroke-width: 2; }
 .chart .band { fill: var(--panel); } .chart .bound { stroke: var(--soft); stroke-dasharray: 6 4; }
 .chart .gap { stroke: var(--soft); stroke-dasharray: 2 6; fill: none; }
 .chart .untouched { stroke: var(--text); stroke-width: 2.5; stroke-dasharray: 2 3; fill: none; }
+.chart .cross { stroke: var(--text); }
 .chart path { fill: none; stroke-width: 2.5; } .chart path.thick { stroke-width: 4; }
 .chart path.range, .chart path.sd { stroke-width: 1.5; } .chart .mean { stroke-width: 3; }
 .arm-0 { fill: var(--a0); } .arm-1 { fill: var(--a1); } .arm-2 { fill: var(--a2); }
@@ -87,13 +91,13 @@ td.num, th.num { font-variant-numeric: tabular-nums; }
   @page turned { size: A4 landscape; margin: 10mm; }
   body { max-width: none; padding: 0; font-size: 9.5pt; }
   .turned { page: turned; }
-  .turned table { font-size: 6.6pt; }
+  .turned table { font-size: 6.8pt; }
   .skip { display: none; }
   nav ol { columns: 2; }
   .scroll { overflow: visible; }
   .chart { min-width: 0; }
-  table { font-size: 8pt; overflow-wrap: anywhere; width: 100%; }
-  th, td { padding-right: .4rem; max-width: none; }
+  table { font-size: 7.6pt; overflow-wrap: break-word; width: 100%; }
+  th, td { padding-right: .35rem; max-width: none; }
   thead { display: table-header-group; }
   tr, figure, .notice { break-inside: avoid; }
   h2, h3, caption, figcaption { break-after: avoid; }

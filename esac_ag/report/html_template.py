@@ -12,11 +12,12 @@ REPORT_PAGE: Final = (
 {% if cell.href %}<a href="{{ cell.href }}">{% endif %}
 {% if cell.code %}<code>{{ cell.text }}</code>{% else %}{{ cell.text }}{% endif %}
 {% if cell.href %}</a>{% endif %}
+{% if cell.lines %}<ul>{% for line in cell.lines %}<li>{{ line }}</li>{% endfor %}</ul>{% endif %}
 {% for link in cell.links %} {% if link.href %}<a href="{{ link.href }}">{{ link.text }}</a>\
 {% else %}{{ link.text }}{% endif %}{% endfor %}
 {% endmacro %}
 {% macro kind(cell) %}
-{% if cell.number or cell.tone %} class="{% if cell.number %}num {% endif %}{{ cell.tone }}"{% endif %}
+{% if cell.kinds %} class="{{ cell.kinds }}"{% endif %}
 {% endmacro %}
 {% macro table(block) %}
 <div class="scroll" role="group" aria-label="{{ block.text }}" tabindex="0">
@@ -66,8 +67,8 @@ REPORT_PAGE: Final = (
 {% endfor %}
 <p class="answer">{{ view.answer }}</p>
 {% if decided %}
-<p><strong><a href="#decision">Decision</a> on {{ decided.arm }}: {{ verdict }}.</strong>
-{{ decided.conclusion }}</p>
+<p><strong><a href="#decision">Decision</a> on {{ decided.arm }}: {{ verdict }}.</strong></p>
+<p class="conclusion">{{ decided.conclusion }}</p>
 {% endif %}
 </section>
 {% for section in sections %}

@@ -92,7 +92,10 @@ def _decision(item: ArmDecision, links: Links) -> Iterator[Block]:
             Cell(state_words(clause.state), tone=_tone(clause)),
             Cell(CLAUSE_EFFECTS[clause.name]),
             Cell(clause.words),
-            Cell("; ".join(figure_words(figure) for figure in clause.figures) or NO_VALUE),
+            Cell(
+                "" if clause.figures else NO_VALUE,
+                lines=tuple(figure_words(figure) for figure in clause.figures),
+            ),
         )
         for clause in decision.clauses
     ]

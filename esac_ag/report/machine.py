@@ -27,7 +27,7 @@ _CHECK = ("manipulation_check",)
 _ATTEMPT = (
     *("repetition", "attempt_id", "ordinal", "counts", "outcome", "limit", "reason", "agent_label"),
     *("state", "invalid_reason", "score", *(f"score_{dimension}" for dimension in Dimension)),
-    *("critical_failures", *CostMeasure, "currency", "started_at", "ended_at"),
+    *("quality", "failed_checks", "critical_failures", *CostMeasure, "currency", "started_at", "ended_at"),
 )
 _PAIR = (
     *("control", "planned_runs", "arm_runs", "control_runs", "arm_mean", "control_mean", "difference"),
@@ -93,6 +93,8 @@ def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> d
         "state": row.state,
         "invalid_reason": row.invalid_reason,
         "score": unscored if row.score is None else row.score,
+        "quality": _quality(view, row),
+        "failed_checks": " ".join(row.failed_checks),
         "critical_failures": " ".join(row.critical_failures),
         "currency": view.prices.currency if view.prices else UNAVAILABLE,
         "started_at": row.started_at or UNAVAILABLE,
@@ -103,6 +105,13 @@ def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> d
         value = value_of(row.costs, measure)
         result[measure] = UNAVAILABLE if value is None else value
     return result
+
+
+def _quality(view: ReportView, row: AttemptRow) -> Field:
+    """Without a review no attempt has a quality score, and the column no meaning."""
+    if view.review is None or not row.counts:
+        return None
+    return UNAVAILABLE if row.quality is None else row.quality
 
 
 def _pair(

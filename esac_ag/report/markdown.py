@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from esac_ag.report.decision_markdown import decision_section, revision_lines
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.manipulation_text import manipulation_section
+from esac_ag.report.markdown_checks import check_section, next_section
 from esac_ag.report.markdown_results import (
     comparison_sections,
     dimension_section,
     run_section,
     summary_table,
 )
+from esac_ag.report.markdown_review import review_sections
 from esac_ag.report.markdown_table import code, table
 from esac_ag.report.markdown_treatment import cost_section, critical_section, incident_section
 from esac_ag.report.sealed_words import sealed_rows
@@ -37,15 +39,18 @@ def render_markdown(view: ReportView) -> str:
         *decision_section(view),
         *_counts(view),
         *manipulation_section(view.manipulation, tuple(item.arm for item in view.counts)),
+        *review_sections(view),
         *comparison_sections(view),
         *sensitivity_section(view),
         *run_section(view),
         *dimension_section(view),
+        *check_section(view),
         *critical_section(view),
         *cost_section(view),
         *incident_section(view),
         *_sealed(view),
         *_limits(view),
+        *next_section(view),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -69,12 +74,14 @@ def _counts(view: ReportView) -> Iterator[str]:
     yield from table(
         (
             *("Arm", "Agent", "Planned", "Graded", "of these: completed", "at a limit", "agent error"),
-            *("Invalid", "Not yet graded", "Missing", "Stopped", "Spoiled attempts", "Cancelled attempts"),
+            *("Invalid", "Not yet graded", "Missing", "Stopped", "Changed nothing", "Spoiled attempts"),
+            "Cancelled attempts",
         ),
         [
             (
                 *(code(item.arm), item.agent_kind, item.planned, item.graded, item.completed, item.limit),
                 *(item.agent_error, item.invalid, item.ungraded, item.missing, item.stopped),
+                item.unchanged,
                 *(item.infra_attempts, item.cancelled_attempts),
             )
             for item in view.counts

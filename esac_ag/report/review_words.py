@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from esac_ag.report.numbers import NOT_ESTIMABLE, percent, plural
+from esac_ag.report.numbers import NOT_ESTIMABLE, plural
 from esac_ag.report.review_view import ReviewResults
 from esac_ag.statistics.estimates import Estimate, NotEstimable
 from esac_ag.study.agreement import AgreementInterval, Coefficient, GuessedArms
@@ -56,7 +56,7 @@ def blinding_rows(review: ReviewResults) -> Iterator[tuple[str, ...]]:
     for item in review.blinding:
         yield (
             *(item.reviewer, str(item.packets), str(item.guessed), str(item.right), _share(item)),
-            *(_exact(item), percent(item.chance), _told(item)),
+            *(_exact(item), f"{100 * item.chance:.0f} %", _told(item)),
         )
 
 
@@ -77,7 +77,7 @@ def _interval(found: AgreementInterval | NotEstimable) -> str:
 def _share(item: GuessedArms) -> str:
     if isinstance(item.share, NotEstimable):
         return f"{NOT_ESTIMABLE}: {item.share.reason}"
-    return percent(item.share.value)
+    return f"{100 * item.share.value:.0f} %"
 
 
 def _exact(item: GuessedArms) -> str:
