@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from esac_ag.attempt import AttemptRecord, Cell, Outcome
@@ -93,9 +94,16 @@ def a_pilot_with_gaps(**changes: Any) -> ReportInputs:  # noqa: ANN401  (argumen
     )
 
 
-def a_reviewed_pilot(**changes: Any) -> ReportInputs:  # noqa: ANN401  (arguments of `a_manifest`)
+@cache
+def a_reviewed_pilot() -> ReportInputs:
     """The same once its review was unblinded: two people and an adjudicator."""
-    return reviewed_by_forms(a_pilot_with_gaps(**changes))
+    return reviewed_by_forms(a_pilot_with_gaps())
+
+
+def a_small_reviewed_pilot() -> ReportInputs:
+    """All of that on four tasks, by a scripted agent: whatever a page can hold is in its page."""
+    tasks = ("dependencies-expansion", "front-end-restraint", "scope-restraint", "scope-expansion")
+    return reviewed_by_forms(a_pilot_with_gaps(tasks=tasks, agent=AgentKind.SCRIPTED))
 
 
 def reviewed_by_forms(study: ReportInputs) -> ReportInputs:

@@ -8,6 +8,7 @@ from pathlib import Path
 from esac_ag.artifacts import write_atomic
 from esac_ag.attempt import GRADED_OUTCOMES, Grading
 from esac_ag.attempt.events import StudyState
+from esac_ag.conduct.audit_reports import same_content
 from esac_ag.conduct.collect import RESULT, StudyRecords, read_study, refuse_other_plan, vouched
 from esac_ag.conduct.kept_proofs import untouched_failures
 from esac_ag.conduct.opening import design_of
@@ -18,6 +19,7 @@ from esac_ag.report.build import build_view
 from esac_ag.report.compact import many_records
 from esac_ag.report.evidence import EVIDENCE
 from esac_ag.report.gradings import DeclaredChecks, GradingFacts, facts_of
+from esac_ag.report.html_page import render_html
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
@@ -44,7 +46,7 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     for name, data in report_files(view).items():
         if not study.state.revisions:
             write_atomic(folder / name, data)
-        elif not (folder / name).is_file() or (folder / name).read_bytes() != data:
+        elif not same_content(folder / name, data):
             raise InputRefused(
                 "the newest report is not what the records give; a report that was revised is not rewritten",
                 where=str(folder / name),
@@ -56,9 +58,13 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
 
 def report_files(view: ReportView) -> dict[str, bytes]:
     """Every file of a study's report by its name."""
-    files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
+    from esac_ag.report.parquet import render_parquet  # noqa: PLC0415  (pyarrow costs 150 ms to import)
+
+    files = {"report.html": render_html(view).encode(), "report.md": render_markdown(view).encode()}
+    files["report.json"] = render_json(view)
     files |= {name: text.encode() for name, text in render_csv(view).items()}
-    return files | {SENSITIVITY_CSV: render_sensitivity_csv(view).encode()}
+    files[SENSITIVITY_CSV] = render_sensitivity_csv(view).encode()
+    return files | render_parquet(view)
 
 
 def report_inputs(path: Path) -> tuple[StudyRecords, ReportInputs]:

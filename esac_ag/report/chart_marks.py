@@ -59,7 +59,7 @@ def scale_around(values: Sequence[float], least: float) -> Scale:
         values: in points.
         least: it reaches at least so far to both sides.
     """
-    low, high = min(-least, *values), max(least, *values)
+    low, high = min((-least, *values)), max((least, *values))
     step = _step(high - low)
     return Scale(step * math.floor(low / step), step * math.ceil(high / step))
 

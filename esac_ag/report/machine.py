@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
@@ -63,6 +64,15 @@ def render_csv(view: ReportView) -> dict[str, str]:
     Empty means that the column has no meaning for the row; what is unknown reads `unavailable` and what
     cannot be computed `not estimable`. Text that a spreadsheet would take for a formula starts with `'`.
     """
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in rows(view))
+    return {CSV_NAME: buffer.getvalue(), **decision_csv(view)}
+
+
+def rows(view: ReportView) -> Iterator[dict[str, Field]]:
+    """The rows of `report.csv` by column, columns without a meaning left out; text as the view holds it."""
     groups = {item.task: (item.family, item.contrast) for item in view.task_arms}
     attempts = (_attempt(view, row, *groups[row.task]) for row in view.attempts)
     pairs = (
@@ -70,11 +80,7 @@ def render_csv(view: ReportView) -> dict[str, str]:
         for comparison in view.comparisons
         for pair in comparison.pairs
     )
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in chain(attempts, pairs))
-    return {CSV_NAME: buffer.getvalue(), **decision_csv(view)}
+    yield from chain(attempts, pairs)
 
 
 def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> dict[str, Field]:

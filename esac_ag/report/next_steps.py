@@ -48,5 +48,5 @@ def next_steps(
     )
     yield NextStep(
         words="Correct this report: another one is added, and this one stays.",
-        command=f"esac-ag report {study} --revise --reason TEXT",
+        command=f"esac-ag report revise {study} --reason TEXT",
     )

@@ -55,11 +55,12 @@ def render_sensitivity_csv(view: ReportView) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(value) for value in row] for row in _csv_rows(view))
+    writer.writerows([_cell(value) for value in row] for row in rows(view))
     return buffer.getvalue()
 
 
-def _csv_rows(view: ReportView) -> Iterator[tuple[str | float | None, ...]]:
+def rows(view: ReportView) -> Iterator[tuple[str | float | None, ...]]:
+    """The rows of `sensitivity.csv`, in the order of `COLUMNS`; text as the view holds it."""
     found = view.sensitivity
     if found is None:
         return

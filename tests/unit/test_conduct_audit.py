@@ -212,7 +212,14 @@ def test_an_attempt_that_counts_and_names_no_file_is_found(tmp_path: Path) -> No
     ]
 
 
-@pytest.mark.parametrize("name", ["report.md", "report.json", "report.csv", "sensitivity.csv"])
+REPORT = (
+    *("report.html", "report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv"),
+    *("report.parquet", "sensitivity.parquet", "decision.parquet"),
+)
+"""The files of a study's report."""
+
+
+@pytest.mark.parametrize("name", REPORT)
 def test_an_edited_report_is_found(study: Study, name: str) -> None:
     """Reports are computed again from the records and compared byte for byte."""
     folder = folder_of(study)
@@ -230,8 +237,7 @@ def test_a_report_that_is_older_than_the_records_is_found(tmp_path: Path) -> Non
     assert audit(folder_of(study).path).clean
     run(study)
     places = [where for where, _ in told(audit(folder_of(study).path))]
-    names = ("report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv")
-    assert places == [f"report/{name}" for name in names]
+    assert places == [f"report/{name}" for name in REPORT]
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_finding(study: Study) -> None:
