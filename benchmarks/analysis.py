@@ -1,8 +1,9 @@
-"""Time and memory of analysing a study, by its size: records from JSON, then the whole view of the report.
+"""Time and memory of analysing a study, by its size: records from JSON, the view of the report, its files.
 
 250 tasks, 4 arms; what grows is the tasks up to there, then the repetitions. Every size runs in a process of
 its own, whose peak is the kernel's count. Times are the processor's, so that other work on the machine does
-not fail the bounds. Reading files from disk is not in it.
+not fail the bounds. Reading files from disk is not in it. What the report's files take is told beside it, and
+only its growth is bounded.
 
 usage: python -m benchmarks.analysis [--sizes 1000 10000 100000]
 """
@@ -15,12 +16,15 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 from esac_ag.attempt import AttemptRecord, Cell, Grading
+from esac_ag.conduct.reporting import report_files
 from esac_ag.manifest.plan import IntervalMethod, Phase
 from esac_ag.report.build import build_view
 from esac_ag.report.compact import compact, many_records
-from esac_ag.report.gradings import GradingFacts
+from esac_ag.report.evidence import EVIDENCE
+from esac_ag.report.gradings import facts_of
 from esac_ag.report.inputs import ReportInputs
 from esac_ag.schedule import make_schedule
 from tests.builders_report import (
@@ -56,12 +60,11 @@ class Reading:
         self.taken_s += time.process_time() - started
         return record
 
-    def grading(self, text: str) -> GradingFacts:
-        """One grading."""
+    def grading(self, text: str) -> Iterator[Grading]:
+        """One grading, and what its taker does with it."""
         started = time.process_time()
-        facts = GradingFacts.of(Grading.model_validate_json(text))
+        yield Grading.model_validate_json(text)
         self.taken_s += time.process_time() - started
-        return facts
 
 
 def inputs_of(size: int, reading: Reading) -> ReportInputs:
@@ -79,21 +82,27 @@ def inputs_of(size: int, reading: Reading) -> ReportInputs:
     analysis = manifest.analysis.model_copy(update={"interval": interval})
     manifest = manifest.model_copy(update={"analysis": analysis})
     attempts: list[AttemptRecord] = []
-    gradings: dict[str, GradingFacts] = {}
     counting: dict[Cell, str] = {}
     planned = make_schedule(SEED, tasks, ARMS, repetitions)
-    for cell in planned:
-        attempt = reading.attempt(an_attempt(cell, manifest).model_dump_json())
-        attempts.append(attempt)
-        text = a_grading(attempt, varied_score(cell)).model_dump_json()
-        gradings[attempt.attempt_id] = reading.grading(text)
-        counting[attempt.cell] = attempt.attempt_id
+
+    def read() -> Iterator[tuple[str, Grading]]:
+        for cell in planned:
+            attempt = reading.attempt(an_attempt(cell, manifest).model_dump_json())
+            attempts.append(attempt)
+            counting[attempt.cell] = attempt.attempt_id
+            text = a_grading(attempt, varied_score(cell)).model_dump_json()
+            for grading in reading.grading(text):
+                yield attempt.attempt_id, grading
+
+    gradings, checks = facts_of(read())
     return ReportInputs(
         manifest=manifest,
         manifest_sha256=MANIFEST_SHA256,
         planned=planned,
         attempts=tuple(attempts),
         gradings=gradings,
+        checks=checks,
+        evidence=dict.fromkeys(counting.values(), tuple(EVIDENCE)),
         counting=counting,
         tasks={
             name: a_package(
@@ -115,7 +124,11 @@ def child(size: int) -> None:
     assert len(view.attempts) == len(inputs.attempts)
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     told = {"attempts": len(inputs.attempts), "read_s": reading.taken_s, "view_s": view_s}
-    print(json.dumps(told | {"peak_mib": peak_mib}))
+    started = time.process_time()
+    sizes = {name: len(data) for name, data in report_files(view).items()}
+    files_s = time.process_time() - started
+    page_mb, all_mb = sizes["report.html"] / 1e6, sum(sizes.values()) / 1e6
+    print(json.dumps(told | {"peak_mib": peak_mib, "files_s": files_s, "page_mb": page_mb, "all_mb": all_mb}))
 
 
 def main() -> int:
@@ -127,7 +140,7 @@ def main() -> int:
     if options.child:
         child(options.child)
         return 0
-    failed, before = [], None
+    failed, before, file_ms_before = [], None, None
     for size in options.sizes:
         argv = [sys.executable, "-m", "benchmarks.analysis", "--child", str(size)]
         told = json.loads(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
@@ -135,14 +148,18 @@ def main() -> int:
         each_ms = 1000 * taken_s / told["attempts"]
         print(
             f"{told['attempts']:7,} attempts: {told['read_s']:5.1f} s to read records, "
-            f"{told['view_s']:5.1f} s to analyse, {each_ms:.3f} ms each, peak {told['peak_mib']:.0f} MiB",
+            f"{told['view_s']:5.1f} s to analyse, {each_ms:.3f} ms each, peak {told['peak_mib']:.0f} MiB; "
+            f"{told['files_s']:.1f} s to write {told['all_mb']:.1f} MB, the page {told['page_mb']:.1f} MB",
             flush=True,
         )
         if taken_s > MOST_S or told["peak_mib"] > MOST_MIB:
             failed.append(f"{size}: {taken_s:.1f} s of {MOST_S}, {told['peak_mib']:.0f} of {MOST_MIB} MiB")
         if before is not None and each_ms > MOST_GROWTH * before:
             failed.append(f"{size}: {each_ms:.3f} ms each after {before:.3f}")
-        before = each_ms
+        file_ms = 1000 * told["files_s"] / told["attempts"]
+        if file_ms_before is not None and file_ms > MOST_GROWTH * file_ms_before:
+            failed.append(f"{size}: files {file_ms:.3f} ms each after {file_ms_before:.3f}")
+        before, file_ms_before = each_ms, file_ms
     print("bounds: " + ("; ".join(failed) if failed else "kept"), file=sys.stderr)
     return 1 if failed else 0
 

@@ -129,7 +129,8 @@ def _row(
     if len(single) > 1:
         ends = [one.points for one in single]
         yield span(scale, min(ends), max(ends), y + 9, f"range line-{style % 6}")
-    for one in single:
+    # In a study without attempts on the page the range is enough.
+    for one in single if links.lists_attempts else ():
         title = f"{pair.task}, repetition {one.repetition}: {signed_points(one.points)}"
         dot = mark(style, scale.at(one.points), y + 9, 3.5, hollow=True)
         yield linked(links.attempt(one.attempt_id), title, dot)

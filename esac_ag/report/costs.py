@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final, assert_never
 
 from esac_ag.attempt import Costs, Usage
@@ -12,12 +13,16 @@ from esac_ag.statistics.aggregate import mean
 from esac_ag.statistics.estimates import Estimate, NotEstimable
 
 _OF_USAGE: Final = frozenset(Usage.model_fields)
+_FIGURES: Final = {
+    measure: attrgetter(f"usage.{measure.value}" if measure.value in _OF_USAGE else measure.value)
+    for measure in CostMeasure
+}
+"""Looked up once: a large study asks some million times."""
 
 
 def value_of(costs: Costs, measure: CostMeasure) -> float | None:
     """One figure of one run; none when it is unknown."""
-    holder = costs.usage if measure.value in _OF_USAGE else costs
-    value: float | None = getattr(holder, measure.value)
+    value: float | None = _FIGURES[measure](costs)
     return value
 
 
