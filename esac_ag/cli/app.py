@@ -27,6 +27,7 @@ from esac_ag.cli.place import (
     workspace_at,
 )
 from esac_ag.cli.power_command import power
+from esac_ag.cli.publish_command import publish_app
 from esac_ag.cli.report_command import report
 from esac_ag.cli.review_commands import review_app
 from esac_ag.cli.schema_command import schema
@@ -50,6 +51,7 @@ app.add_typer(suite_app, name="suite")
 app.add_typer(export_app, name="export")
 app.add_typer(shadow_app, name="shadow")
 app.add_typer(review_app, name="review")
+app.add_typer(publish_app, name="publish")
 app.command()(compare)
 app.command()(doctor)
 app.command()(validate)

@@ -40,7 +40,7 @@ from esac_ag.report.publication_view import (
     PublishedAttempt,
     PublishedStudy,
 )
-from esac_ag.report.view import AttemptRow, ReportView
+from esac_ag.report.view import ReportView
 from esac_ag.schedule import schedule_bytes
 from esac_ag.suite.plan import SuitePlan, schedule_document
 
@@ -129,7 +129,12 @@ class Checked:
             (TASKS, "records of the tasks", opened_with.tasks_sha256, self._sha256(TASKS)),
             (STUDY, "whether the study finished", self.told.state.finished, study.finished),
             (STUDY, "how many attempts there were", len(self.told.state.attempts), study.attempts),
-            (README, "the page is not what study.json gives", self._sha256(README), _digest(render_readme(study))),
+            (
+                README,
+                "the page is not what study.json gives",
+                self._sha256(README),
+                _digest(render_readme(study)),
+            ),
         ]
         if not study.manifest_withheld:
             sealed = sha256_of(loads_strict(self.bundle.read(MANIFEST)))
@@ -167,7 +172,8 @@ class Checked:
             names = zip(_ROW_OF_LEDGER, expected, strict=True)
             where = f"{ATTEMPTS_JSON} {row.attempt_id}"
             yield from differing(
-                (where, f"{name} is not what the ledger tells", value, getattr(row, name)) for name, value in names
+                (where, f"{name} is not what the ledger tells", value, getattr(row, name))
+                for name, value in names
             )
 
     def reports(self) -> Iterator[AuditFinding]:
@@ -219,14 +225,14 @@ class Checked:
 
     def notes(self) -> Iterator[str]:
         """What cannot be proved here."""
-        yield "scores are the report's; gradings and submissions, from which they follow, are known by digest only"
+        yield "scores are the report's; gradings and submissions behind them are known by digest only"
         if self.study.manifest_withheld:
             places = ", ".join(self.study.manifest_withheld)
             yield f"the manifest's digest cannot be checked: {places} is withheld"
         if self.ledger.head.withheld_lines:
             yield (
-                f"{self.ledger.head.withheld_lines} lines of the ledger have something withheld: their digests "
-                "are confirmed by the lines after them, their own links are not"
+                f"{self.ledger.head.withheld_lines} lines of the ledger have something withheld: the next "
+                "lines confirm their digests, nothing confirms their own links"
             )
         if not self.same_version:
             yield f"forms of the report were not made again: the bundle is of esac-ag {self.study.written_by}"

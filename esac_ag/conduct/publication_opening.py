@@ -51,7 +51,10 @@ class Bundle:
             return read_bounded(self.folder / name, cap_bytes=MOST_BYTES, follow=False)
         except CannotRead as error:
             raise InputRefused(
-                "a file of the bundle cannot be read", where=name, found=str(error), remedy="get the bundle again"
+                "a file of the bundle cannot be read",
+                where=name,
+                found=str(error),
+                remedy="get the bundle again",
             ) from error
 
     def sums(self) -> dict[str, str]:
@@ -121,11 +124,11 @@ def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
         for number, member in enumerate(packed_tar):
             left -= member.size
             _refuse_too_much(path, number, left)
-            file = packed_tar.extractfile(member) if member.isreg() else None
-            if file is None and not member.isdir():
+            content = packed_tar.extractfile(member) if member.isreg() else None
+            if content is not None:
+                yield member.name, content
+            elif not member.isdir():
                 raise _refused(path, "a member that is neither a file nor a folder")
-            if file is not None:
-                yield member.name, file
 
 
 def _refuse_too_much(path: Path, number: int, left: int) -> None:

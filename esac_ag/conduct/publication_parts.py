@@ -86,7 +86,9 @@ def _scores(bundle: Bundle, study: PublishedStudy, state: StudyState) -> Iterato
     unblinded = state.review.unblinded
     if study.review.standing is ReviewStanding.NONE:
         if unblinded is not None or SCORES in bundle.digests:
-            yield AuditFinding(where=STUDY, what="the ledger has an unblinded review, and the bundle tells of none")
+            yield AuditFinding(
+                where=STUDY, what="the ledger has an unblinded review, and the bundle tells of none"
+            )
         return
     sealed = None if unblinded is None else unblinded.scores_sha256
     yield from differing([(STUDY, "digest of the review's scores", sealed, study.review.scores_sha256)])

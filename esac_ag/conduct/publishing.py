@@ -121,8 +121,8 @@ def refusal(findings: tuple[Disclosure, ...]) -> DisclosureRefused:
     return DisclosureRefused(
         f"{len(findings)} things were found that must not be published; nothing was written",
         found="\n            ".join(lines),
-        remedy="leave the part or the file out (--leave-out PATH); what is in the records themselves cannot be "
-        "published",
+        remedy="leave the part or the file out (--leave-out PATH); what stands in the records themselves "
+        "cannot be published",
     )
 
 
@@ -191,7 +191,7 @@ def _refuse_unverified(study: Path, workspace: Workspace) -> tuple[str, ...]:
     if audited.findings:
         first = audited.findings[0]
         raise InputRefused(
-            f"the study's records do not verify, with {len(audited.findings)} findings; nothing was published",
+            f"the records do not verify, with {len(audited.findings)} findings; nothing was published",
             where=f"{study}/{first.where}",
             expected=first.expected,
             found=first.what,

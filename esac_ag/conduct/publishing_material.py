@@ -97,10 +97,10 @@ def suite_material(suite: SuiteRecords) -> Material:
     """
     told, raws = _ledger(suite.folder)
     names = suite_reports(suite).files()
-    files = {f"{REPORT}/{name}": _same(suite.folder, f"{REPORT}/{name}", data) for name, data in names.items()}
-    rows = (
-        _suite_row(record, told.state.attempts[name], suite) for name, record in suite.attempts.items()
-    )
+    files = {
+        f"{REPORT}/{name}": _same(suite.folder, f"{REPORT}/{name}", data) for name, data in names.items()
+    }
+    rows = (_suite_row(record, told.state.attempts[name], suite) for name, record in suite.attempts.items())
     digests = {name: sha256_of_bytes(data) for name, data in sorted(files.items())}
     return Material(
         folder=suite.folder,
@@ -162,9 +162,13 @@ def _reports(study: StudyRecords) -> tuple[tuple[PublishedReport, ...], dict[str
     reports: list[PublishedReport] = []
     for event in study.state.revisions:
         reports.append(_report(study, event.number - 1, event.earlier))
-        files |= {name: sealed_bytes(study.folder.path / name, digest) for name, digest in event.earlier.items()}
+        files |= {
+            name: sealed_bytes(study.folder.path / name, digest) for name, digest in event.earlier.items()
+        }
     number = newest(study.state)
-    view, shown = _rendered(study.folder, study.folder.revision(number).relative_to(study.folder.path).as_posix())
+    view, shown = _rendered(
+        study.folder, study.folder.revision(number).relative_to(study.folder.path).as_posix()
+    )
     reports.append(_report(study, number, {name: sha256_of_bytes(data) for name, data in shown.items()}))
     return tuple(reports), files | shown, view
 

@@ -85,7 +85,7 @@ def texts_of_suite(
             "The held-out instances cannot be drawn again, so nothing can be searched for them.",
             where=str(suite.folder.path),
             found=drawn.notes[0].what if drawn.notes else "no instance of the bank",
-            remedy="publish with the seed in .heldout/seed or ESAC_HELD_OUT_SEED, and the version that ran it",
+            remedy="publish with the seed in .heldout/seed or ESAC_HELD_OUT_SEED, by the version that ran it",
         )
     for name, instance in drawn.instances.items():
         texts.public.extend(_strings(instance_bytes(instance_of(item_named(name), PUBLIC_SEED))))
@@ -151,9 +151,10 @@ def _add_grader(texts: PrivateMaterial, grader: LoadedGrader) -> None:
         texts.private.append(PrivateText(check.title, DisclosureKind.HELD_OUT, what, whole=True))
         if len(check.id) >= SHORTEST_ID and not check.id.isalpha():
             texts.hidden_ids[check.id] = f"the id of a hidden check of task {task}"
-    for solution in (*grader.package.references, *grader.package.decoys):
+    package = grader.package
+    for why in (*(one.why for one in package.references), *(one.why for one in package.decoys)):
         what = f"what is said of a solution of task {task}"
-        texts.private.append(PrivateText(solution.why, DisclosureKind.HELD_OUT, what))
+        texts.private.append(PrivateText(why, DisclosureKind.HELD_OUT, what))
     texts.private.extend(_of_grader(task, grader.files))
 
 

@@ -170,7 +170,7 @@ class PublishedStudy(Record):
     """`scripted`: evidence about no model."""
     manifest_sha256: Sha256
     manifest_withheld: tuple[str, ...]
-    """JSON pointers of what is withheld in `manifest.json`; empty where it is the sealed file, byte for byte."""
+    """JSON pointers of what is withheld in `manifest.json`; empty where it is the sealed file itself."""
     schedule_sha256: Sha256
     tasks_sha256: Sha256
     ledger: LedgerHead

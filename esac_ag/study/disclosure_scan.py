@@ -95,8 +95,8 @@ class DisclosureScan:
             yield source.kind, source.what, at
         if self.hidden_ids:
             for found in _ID.finditer(short):
-                if what := self.hidden_ids.get(found[0].strip(".-")):
-                    yield DisclosureKind.HELD_OUT, what, found.start()
+                if hidden := self.hidden_ids.get(found[0].strip(".-")):
+                    yield DisclosureKind.HELD_OUT, hidden, found.start()
         for name in self.names:
             if name.agents_may and writer is Writer.AGENT:
                 continue

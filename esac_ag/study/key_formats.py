@@ -97,11 +97,12 @@ class KeyFormat(NamedTuple):
 
 
 def _formats() -> Iterator[KeyFormat]:
-    for what, pattern, needs in _OWN:
-        yield KeyFormat(what, re.compile(pattern), needs)
-    for detector, needs in _LIBRARY:
-        for pattern in detector.denylist:
-            yield KeyFormat(f"what looks like {detector.secret_type}", pattern, needs)
+    for what, pattern, literals in _OWN:
+        yield KeyFormat(what, re.compile(pattern), literals)
+    for kind, needs in _LIBRARY:
+        detector = kind()
+        for compiled in detector.denylist:
+            yield KeyFormat(f"what looks like {detector.secret_type}", compiled, needs)
 
 
 FORMATS: Final = tuple(_formats())

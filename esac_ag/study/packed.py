@@ -65,7 +65,9 @@ def _opened(data: bytes, left: list[int]) -> Iterator[Member]:
         for name, inner in _unpacked(data, left[0]):
             left[0] -= len(inner)
             if left[0] < 0:
-                raise TooMuchPacked(f"what is packed holds more than the {MOST_BYTES} bytes that are searched")
+                raise TooMuchPacked(
+                    f"what is packed holds more than the {MOST_BYTES} bytes that are searched"
+                )
             yield name, inner
     except (SandboxLost, zipfile.BadZipFile, zlib.error, zstandard.ZstdError) as error:
         raise TooMuchPacked("an archive in it cannot be read to its end") from error

@@ -1,8 +1,8 @@
 """Texts that are not to be published, found again by runs of words. Pure.
 
-Prose is found by eight words in a row, and headings, descriptions and titles of five words or more as a whole;
-source code and data by twelve, because code of different hands shares shorter runs. What is published or
-public anyway is nobody's secret, and lines that only import are in every program.
+Prose is found by eight words in a row, and headings, descriptions and titles of five words or more as a
+whole; source code and data by twelve, because code of different hands shares shorter runs. What is published
+or public anyway is nobody's secret, and lines that only import are in every program.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class PrivatePhrases:
             public: what is published, or what everybody has: its phrases are not looked for.
         """
         runs: dict[int, dict[str, PrivateText]] = {}
-        for text in private:
-            for phrase, length in _phrases(text):
-                runs.setdefault(length, {}).setdefault(phrase, text)
+        for source in private:
+            for phrase, length in _phrases(source):
+                runs.setdefault(length, {}).setdefault(phrase, source)
         for text in public:
             words = words_of(text)
             for length, found in runs.items():
