@@ -43,7 +43,7 @@ def _of_attempts(bundle: Bundle, study: PublishedStudy, state: StudyState) -> It
         if name in attempt.artifacts
     }
     for path, digest in expected.items():
-        if not _left_out(study, path):
+        if not study.leaves_out(path):
             found = bundle.digests.get(path, "no such file")
             yield from differing([(path, "it is not the file that the ledger names", digest, found)])
     for path in bundle.digests:
@@ -54,7 +54,7 @@ def _of_attempts(bundle: Bundle, study: PublishedStudy, state: StudyState) -> It
 def _arms(bundle: Bundle, study: PublishedStudy, plan: Plan) -> Iterator[AuditFinding]:
     for arm in plan.arms if Part.ARMS in study.parts else ():
         path = f"arms/{arm.id}.tar"
-        if arm.bundle is None or _left_out(study, path):
+        if arm.bundle is None or study.leaves_out(path):
             continue
         unlike = difference(arm.files, inventory_of(_tree(bundle, path)))
         if unlike:
@@ -65,7 +65,7 @@ def _arms(bundle: Bundle, study: PublishedStudy, plan: Plan) -> Iterator[AuditFi
 def _tasks(bundle: Bundle, study: PublishedStudy, plan: Manifest) -> Iterator[AuditFinding]:
     for task in plan.tasks if Part.TASKS in study.parts else ():
         path = f"tasks/{task.id}.tar"
-        if _left_out(study, path):
+        if study.leaves_out(path):
             continue
         tree = _tree(bundle, path)
         snapshot = FileTree(
@@ -100,10 +100,6 @@ def _scores(bundle: Bundle, study: PublishedStudy, state: StudyState) -> Iterato
         attempt = state.attempts.get(score.attempt_id)
         told = None if attempt is None else attempt.cell
         yield from differing([(SCORES, f"the cell of {score.attempt_id}", told, score.cell)])
-
-
-def _left_out(study: PublishedStudy, path: str) -> bool:
-    return any(path == name or path.startswith(f"{name.rstrip('/')}/") for name in study.left_out)
 
 
 def _tree(bundle: Bundle, path: str) -> FileTree:

@@ -9,7 +9,7 @@ from esac_ag.artifacts import StudyFolder
 from esac_ag.conduct.audit import audit
 from esac_ag.conduct.collect import read_study, refuse_no_study
 from esac_ag.conduct.publishing_bundle import BundleWriter, put_in_place, refuse_taken
-from esac_ag.conduct.publishing_files import Extras, PublicFile, bundle_files
+from esac_ag.conduct.publishing_files import Extras, PublicFile, bundle_files, refuse_unknown
 from esac_ag.conduct.publishing_material import Material, study_material, suite_material
 from esac_ag.conduct.publishing_search import Looked, PrivateMaterial, Search, search_of
 from esac_ag.conduct.publishing_texts import texts_of_study, texts_of_suite
@@ -91,6 +91,7 @@ def publish(
         notes = _refuse_unverified(study, workspace)
         material, texts, extras = _gathered(folder, request, workspace)
         _refuse_unready(material, request)
+        refuse_unknown(material, extras)
         people = () if request.name_reviewers else tuple(material.people)
         search = search_of(material, texts, workspace, environ, people)
         files = bundle_files(material, extras)
@@ -168,7 +169,7 @@ def _gathered(
         texts,
         Extras(
             parts=parts,
-            left_out=request.left_out,
+            left_out=tuple(sorted({name.rstrip("/") for name in request.left_out})),
             name_reviewers=request.name_reviewers,
             arms=tuple((arm, sealed_bundle(arm, arms, workspace)) for arm in material.plan.arms if with_arms),
             tasks=tuple(tasks_of(read_study(folder.path), workspace).values()) if with_tasks else (),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -14,6 +14,7 @@ from esac_ag.archive import pack
 from esac_ag.artifacts.review_folder import ReviewFolder
 from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes, tree_sha256
 from esac_ag.conduct.publishing_material import Material, parts_of_attempts, sealed_bytes
+from esac_ag.errors import UsageError
 from esac_ag.manifest.findings import pointer
 from esac_ag.manifest.plan import Arm
 from esac_ag.report.publication_ledger import public_lines, read_public, renamed
@@ -39,6 +40,7 @@ from esac_ag.report.publication_view import (
     PublishedStudy,
     ReviewStanding,
     Withheld,
+    lies_at,
 )
 from esac_ag.rooms.tasks import LoadedTask
 from esac_ag.study.disclosure import Writer
@@ -77,7 +79,7 @@ class Extras:
 
     def leaves_out(self, path: str) -> bool:
         """Whether somebody wished that a file be left out."""
-        return any(path == name or path.startswith(f"{name.rstrip('/')}/") for name in self.left_out)
+        return any(lies_at(path, name) for name in self.left_out)
 
 
 def bundle_files(material: Material, extras: Extras) -> Iterator[PublicFile]:
@@ -108,7 +110,8 @@ def bundle_files(material: Material, extras: Extras) -> Iterator[PublicFile]:
     for path, source, digest, writer in optional:
         data = sealed_bytes(source, digest)
         yield PublicFile(path, _renamed(data, names) if writer is Writer.PERSON else data, writer)
-    yield from _trees(extras)
+    for path, tree in _trees(extras):
+        yield PublicFile(path, pack(tree, uid=0, gid=0))
 
 
 def public_manifest(data: bytes) -> tuple[bytes, tuple[str, ...]]:
@@ -136,6 +139,25 @@ def _renamed(data: bytes, names: dict[str, str]) -> bytes:
     return canonical_json(renamed(loads_strict(data), names)) + b"\n" if names else data
 
 
+def refuse_unknown(material: Material, extras: Extras) -> None:
+    """Refuse a wish to leave out what is not there: a slip would publish what was meant.
+
+    Raises:
+        UsageError: a name to leave out is of no file that is included.
+    """
+    names = {} if extras.name_reviewers else material.people
+    paths = [path for path, *_ in _optional(material, replace(extras, left_out=()), names)]
+    paths += [path for path, _ in _trees(replace(extras, left_out=()))]
+    for name in extras.left_out:
+        if not any(lies_at(path, name) for path in paths):
+            raise UsageError(
+                "There is nothing of that name to leave out.",
+                where=f"--leave-out {name}",
+                expected="a path in the bundle of what is included, such as attempts/ID or arms/ID.tar",
+                remedy="--dry-run lists them all",
+            )
+
+
 def _optional(
     material: Material, extras: Extras, names: dict[str, str]
 ) -> Iterator[tuple[str, Path, str, Writer]]:
@@ -158,17 +180,17 @@ def _optional(
                 assert_never(part)
 
 
-def _trees(extras: Extras) -> Iterator[PublicFile]:
-    """Bundles and task packages, each as an archive: their names may be any."""
+def _trees(extras: Extras) -> Iterator[tuple[str, FileTree]]:
+    """Bundles and task packages, each for an archive: their names may be any."""
     for arm, tree in extras.arms:
         path = f"arms/{arm.id}.tar"
         if tree and not extras.leaves_out(path):
-            yield PublicFile(path, pack(tree, uid=0, gid=0))
+            yield path, tree
     for task in extras.tasks:
         path = f"tasks/{task.package.task_id}.tar"
         request = FileTree({b"request.md": RegularFile(task.request.encode())})
         if not extras.leaves_out(path):
-            yield PublicFile(path, pack(request.merged(task.snapshot.under(b"public")), uid=0, gid=0))
+            yield path, request.merged(task.snapshot.under(b"public"))
 
 
 def _study(

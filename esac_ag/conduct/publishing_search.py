@@ -9,6 +9,7 @@ import re
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -82,8 +83,7 @@ def search_of(
     Raises:
         UsageError: others may read the held-out seed.
     """
-    sources = b"\n".join(package_sources())
-    words = frozenset(_WORD.findall(sources.lower()))
+    sources, words = _own_words()
     hidden_ids = {name: what for name, what in texts.hidden_ids.items() if name.encode() not in sources}
     secrets = _secrets(material.plan, workspace, environ, words)
     places = _places(material, workspace, environ)
@@ -103,6 +103,13 @@ def search_of(
         local_names=len(names),
     )
     return Search(scan, looked)
+
+
+@cache
+def _own_words() -> tuple[bytes, frozenset[bytes]]:
+    """All that ESAC-AG itself can write, and the words in it: none of them tells anything."""
+    sources = b"\n".join(package_sources())
+    return sources, frozenset(_WORD.findall(sources.lower()))
 
 
 def _secrets(

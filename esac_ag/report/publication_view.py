@@ -185,3 +185,12 @@ class PublishedStudy(Record):
     left_out: tuple[str, ...]
     """Files of these parts that were left out by wish."""
     withheld: tuple[Withheld, ...]
+
+    def leaves_out(self, path: str) -> bool:
+        """Whether a file of an included part was left out by wish."""
+        return any(lies_at(path, name) for name in self.left_out)
+
+
+def lies_at(path: str, name: str) -> bool:
+    """Whether a path in the bundle is that one, or lies below it."""
+    return path == name or path.startswith(f"{name}/")
