@@ -123,6 +123,7 @@ class Checked:
             (STUDY, "head of the ledger", self.ledger.head, study.ledger),
             (STUDY, "study id", opened_with.study_id, study.study_id),
             (STUDY, "digest of the sealed plan", opened_with.manifest_sha256, study.manifest_sha256),
+            (MANIFEST, "the manifest is not the sealed one", study.manifest_sha256, self._sealed_sha256()),
             (STUDY, "digest of the schedule", study.schedule_sha256, opened_with.schedule_sha256),
             (SCHEDULE, "bytes of the schedule", study.schedule_sha256, self._sha256(SCHEDULE)),
             (SCHEDULE, "the schedule is not the plan's", self._sha256(SCHEDULE), self._planned_sha256()),
@@ -136,9 +137,6 @@ class Checked:
                 _digest(render_readme(study)),
             ),
         ]
-        if not study.manifest_withheld:
-            sealed = sha256_of(loads_strict(self.bundle.read(MANIFEST)))
-            rows.append((MANIFEST, "the manifest is not the sealed one", study.manifest_sha256, sealed))
         yield from differing(rows)
 
     def derived(self) -> Iterator[AuditFinding]:
@@ -226,9 +224,6 @@ class Checked:
     def notes(self) -> Iterator[str]:
         """What cannot be proved here."""
         yield "scores are the report's; gradings and submissions behind them are known by digest only"
-        if self.study.manifest_withheld:
-            places = ", ".join(self.study.manifest_withheld)
-            yield f"the manifest's digest cannot be checked: {places} is withheld"
         if self.ledger.head.withheld_lines:
             yield (
                 f"{self.ledger.head.withheld_lines} lines of the ledger have something withheld: the next "
@@ -241,6 +236,9 @@ class Checked:
 
     def _sha256(self, name: str) -> str:
         return self.bundle.digests.get(name, "no such file")
+
+    def _sealed_sha256(self) -> str:
+        return sha256_of(loads_strict(self.bundle.read(MANIFEST)))
 
     def _unlike(self, files: Mapping[str, bytes], what: str) -> Iterator[AuditFinding]:
         yield from differing((name, what, _digest(data), self._sha256(name)) for name, data in files.items())

@@ -155,11 +155,11 @@ def _gathered(
     if plans_a_suite_run(folder.manifest):
         suite = read_suite(folder.path)
         material = suite_material(suite)
-        _refuse_parts(material, parts)
+        refuse_parts(material, parts)
         texts = texts_of_suite(suite, workspace, parts, folders)
     else:
         material = study_material(folder.path)
-        _refuse_parts(material, parts)
+        refuse_parts(material, parts)
         study = read_study(folder.path, gradings=False)
         texts = texts_of_study(study, workspace, parts, folders)
     arms = [*folders, workspace.manifests]
@@ -219,8 +219,12 @@ def _refuse_unready(material: Material, request: PublishRequest) -> None:
         )
 
 
-def _refuse_parts(material: Material, parts: tuple[Part, ...]) -> None:
-    """Refuse parts that are held out, or that there are none of."""
+def refuse_parts(material: Material, parts: tuple[Part, ...]) -> None:
+    """Refuse parts that are held out, or that there are none of.
+
+    Raises:
+        UsageError: there is one.
+    """
     shows = {Part.PATCHES, Part.TRANSCRIPTS, Part.TASKS}
     if material.held_out and (refused := sorted(shows & set(parts))):
         raise UsageError(

@@ -7,15 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, assert_never
 
-from pydantic import JsonValue
-
 from esac_ag import __version__
 from esac_ag.archive import pack
 from esac_ag.artifacts.review_folder import ReviewFolder
 from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes, tree_sha256
 from esac_ag.conduct.publishing_material import Material, parts_of_attempts, sealed_bytes
 from esac_ag.errors import UsageError
-from esac_ag.manifest.findings import pointer
 from esac_ag.manifest.plan import Arm
 from esac_ag.report.publication_ledger import public_lines, read_public, renamed
 from esac_ag.report.publication_lineage import corrections_of, lineage_of
@@ -33,7 +30,6 @@ from esac_ag.report.publication_view import (
     SCORES,
     STUDY,
     TASKS,
-    WITHHELD,
     Part,
     PublishedArm,
     PublishedReview,
@@ -52,8 +48,6 @@ ATTEMPT_FILES: Final = {
     Part.TRANSCRIPTS: ("transcript.jsonl", "commands.jsonl"),
 }
 """What of an attempt's files belongs to a part."""
-_PATHS: Final = ("bundle", "manifest", "record", "script")
-"""Keys of a manifest that hold paths; an absolute one tells a machine's folders."""
 _DIGESTS: Final = f"{ATTEMPTS_JSON}, {LEDGER}"
 
 
@@ -90,12 +84,11 @@ def bundle_files(material: Material, extras: Extras) -> Iterator[PublicFile]:
     """
     names = {} if extras.name_reviewers else material.people
     lines = tuple(public_lines(material.raws, names))
-    manifest, hidden = public_manifest(material.folder.manifest.read_bytes())
     optional = list(_optional(material, extras, names))
-    study = _study(material, extras, lines, hidden)
+    study = _study(material, extras, lines)
     yield PublicFile(README, render_readme(study))
     yield PublicFile(STUDY, study.model_dump_json(indent=2).encode() + b"\n")
-    yield PublicFile(MANIFEST, manifest)
+    yield PublicFile(MANIFEST, material.folder.manifest.read_bytes())
     yield PublicFile(SCHEDULE, material.folder.schedule.read_bytes())
     yield PublicFile(TASKS, material.folder.tasks.read_bytes())
     yield PublicFile(LEDGER, b"".join(line + b"\n" for line in lines))
@@ -112,26 +105,6 @@ def bundle_files(material: Material, extras: Extras) -> Iterator[PublicFile]:
         yield PublicFile(path, _renamed(data, names) if writer is Writer.PERSON else data, writer)
     for path, tree in _trees(extras):
         yield PublicFile(path, pack(tree, uid=0, gid=0))
-
-
-def public_manifest(data: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """A manifest as it is published, and JSON pointers of what is withheld: paths of the sealing machine."""
-    hidden: list[str] = []
-
-    def shown(value: JsonValue, place: tuple[str | int, ...]) -> JsonValue:
-        match value:
-            case dict():
-                return {key: shown(part, (*place, key)) for key, part in value.items()}
-            case list():
-                return [shown(part, (*place, at)) for at, part in enumerate(value)]
-            case str() if place and place[-1] in _PATHS and value.startswith(("/", "~")):
-                hidden.append(pointer(*place))
-                return WITHHELD
-            case _:
-                return value
-
-    public = shown(loads_strict(data), ())
-    return (canonical_json(public) + b"\n", tuple(hidden)) if hidden else (data, ())
 
 
 def _renamed(data: bytes, names: dict[str, str]) -> bytes:
@@ -193,9 +166,7 @@ def _trees(extras: Extras) -> Iterator[tuple[str, FileTree]]:
             yield path, request.merged(task.snapshot.under(b"public"))
 
 
-def _study(
-    material: Material, extras: Extras, lines: tuple[bytes, ...], hidden: tuple[str, ...]
-) -> PublishedStudy:
+def _study(material: Material, extras: Extras, lines: tuple[bytes, ...]) -> PublishedStudy:
     plan, state, head = material.plan, material.told.state, read_public(lines).head
     return PublishedStudy(
         written_by=__version__,
@@ -207,7 +178,6 @@ def _study(
         model=plan.model,
         agent_kind=plan.agent.kind,
         manifest_sha256=material.manifest_sha256,
-        manifest_withheld=hidden,
         schedule_sha256=sha256_of_bytes(material.folder.schedule.read_bytes()),
         tasks_sha256=sha256_of_bytes(material.folder.tasks.read_bytes()),
         ledger=head,

@@ -169,8 +169,6 @@ class PublishedStudy(Record):
     agent_kind: str
     """`scripted`: evidence about no model."""
     manifest_sha256: Sha256
-    manifest_withheld: tuple[str, ...]
-    """JSON pointers of what is withheld in `manifest.json`; empty where it is the sealed file itself."""
     schedule_sha256: Sha256
     tasks_sha256: Sha256
     ledger: LedgerHead

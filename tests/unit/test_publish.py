@@ -10,7 +10,9 @@ import shutil
 import signal
 import subprocess
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -21,7 +23,7 @@ from esac_ag.canonical import sha256_of_bytes
 from esac_ag.cli.app import app
 from esac_ag.conduct import publishing
 from esac_ag.conduct.publication_check import verify_publication
-from esac_ag.conduct.publishing_files import PublicFile
+from esac_ag.conduct.publishing_files import PublicFile, bundle_files
 from esac_ag.conduct.report_revisions import revise_report
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.review_prepare import prepare_review
@@ -394,10 +396,9 @@ def test_an_interruption_leaves_nothing(
     once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     """Whatever stops the writing, no part of a bundle lies anywhere."""
-    original = publishing.bundle_files
 
-    def interrupted(*args: object) -> object:
-        for number, file in enumerate(original(*args)):  # type: ignore[arg-type]
+    def interrupted(*args: Any) -> Iterator[PublicFile]:  # noqa: ANN401
+        for number, file in enumerate(bundle_files(*args)):
             yield file
             if number == 5:
                 raise error
@@ -412,10 +413,9 @@ def test_a_finding_in_the_last_file_leaves_nothing(
     once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files before it were written already, beside the output's name."""
-    original = publishing.bundle_files
 
-    def with_more(*args: object) -> object:
-        yield from original(*args)  # type: ignore[arg-type]
+    def with_more(*args: Any) -> Iterator[PublicFile]:  # noqa: ANN401
+        yield from bundle_files(*args)
         yield PublicFile("zz.txt", KEY.encode(), Writer.AGENT)
 
     monkeypatch.setattr(publishing, "bundle_files", with_more)
@@ -426,12 +426,11 @@ def test_a_finding_in_the_last_file_leaves_nothing(
 
 def test_sigterm_removes_what_was_begun(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Ctrl-C does."""
-    original = publishing.bundle_files
 
-    def ended(*args: object) -> object:
+    def ended(*args: Any) -> Iterator[PublicFile]:  # noqa: ANN401
         yield next(iter(original(*args)))  # type: ignore[arg-type]
         os.kill(os.getpid(), signal.SIGTERM)
-        yield from original(*args)  # type: ignore[arg-type]
+        yield from bundle_files(*args)
 
     monkeypatch.setattr(publishing, "bundle_files", ended)
     before = signal.getsignal(signal.SIGTERM)
