@@ -158,9 +158,9 @@ def _gathered(
         refuse_parts(material, parts)
         texts = texts_of_suite(suite, workspace, parts, folders)
     else:
-        material = study_material(folder.path)
-        refuse_parts(material, parts)
         study = read_study(folder.path, gradings=False)
+        material = study_material(study)
+        refuse_parts(material, parts)
         texts = texts_of_study(study, workspace, parts, folders)
     arms = [*folders, workspace.manifests]
     with_arms, with_tasks = Part.ARMS in parts, Part.TASKS in parts

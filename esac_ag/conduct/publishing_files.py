@@ -14,7 +14,7 @@ from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes, tre
 from esac_ag.conduct.publishing_material import Material, parts_of_attempts, sealed_bytes
 from esac_ag.errors import UsageError
 from esac_ag.manifest.plan import Arm
-from esac_ag.report.publication_ledger import public_lines, read_public, renamed
+from esac_ag.report.publication_ledger import public_lines, renamed
 from esac_ag.report.publication_lineage import corrections_of, lineage_of
 from esac_ag.report.publication_readme import render_readme
 from esac_ag.report.publication_rows import rows_csv, rows_json
@@ -30,6 +30,7 @@ from esac_ag.report.publication_view import (
     SCORES,
     STUDY,
     TASKS,
+    LedgerHead,
     Part,
     PublishedArm,
     PublishedReview,
@@ -83,7 +84,7 @@ def bundle_files(material: Material, extras: Extras) -> Iterator[PublicFile]:
         SubstitutionRefused: a file is not the one that the ledger names.
     """
     names = {} if extras.name_reviewers else material.people
-    lines = tuple(public_lines(material.raws, names))
+    lines = tuple(public_lines(material.lines, names))
     optional = list(_optional(material, extras, names))
     study = _study(material, extras, lines)
     yield PublicFile(README, render_readme(study))
@@ -167,7 +168,7 @@ def _trees(extras: Extras) -> Iterator[tuple[str, FileTree]]:
 
 
 def _study(material: Material, extras: Extras, lines: tuple[bytes, ...]) -> PublishedStudy:
-    plan, state, head = material.plan, material.told.state, read_public(lines).head
+    plan, state, head = material.plan, material.told.state, _head(material, lines)
     return PublishedStudy(
         written_by=__version__,
         kind=plan.suite.name,
@@ -192,6 +193,12 @@ def _study(material: Material, extras: Extras, lines: tuple[bytes, ...]) -> Publ
         left_out=extras.left_out,
         withheld=tuple(_withheld(material, extras, withheld_lines=head.withheld_lines)),
     )
+
+
+def _head(material: Material, lines: tuple[bytes, ...]) -> LedgerHead:
+    withheld = sum(line != raw for line, (raw, _) in zip(lines, material.lines, strict=True))
+    last = material.lines[-1][0]
+    return LedgerHead(sha256=sha256_of_bytes(last), lines=len(lines), withheld_lines=withheld)
 
 
 def _arm(arm: Arm) -> PublishedArm:

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from esac_ag.artifacts import StudyFolder
 from esac_ag.artifacts.review_folder import ReviewFolder
 from esac_ag.attempt import AttemptRecord, Cell
-from esac_ag.attempt.events import AttemptState
+from esac_ag.attempt.events import AttemptState, Line
 from esac_ag.canonical import sha256_of_bytes
-from esac_ag.conduct.collect import StudyRecords, read_study
+from esac_ag.conduct.collect import StudyRecords
 from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.report_standing import newest
 from esac_ag.conduct.reporting import report_files
@@ -45,8 +45,8 @@ class Material:
     phase: str | None
     held_out: bool
     cells: tuple[Cell, ...]
-    raws: tuple[bytes, ...]
-    """The ledger's lines, without their ends."""
+    lines: tuple[tuple[bytes, Line], ...]
+    """The ledger's lines without their ends, and what each tells."""
     told: Told
     rows: tuple[PublishedAttempt, ...]
     reports: tuple[PublishedReport, ...]
@@ -63,15 +63,17 @@ class Material:
         return names if review.adjudication is None else names | _adjudicator(review.adjudication.adjudicator)
 
 
-def study_material(path: Path) -> Material:
+def study_material(study: StudyRecords) -> Material:
     """What a study's folder holds.
+
+    Args:
+        study: its records; gradings are not needed.
 
     Raises:
         InputRefused: its report is missing.
         SubstitutionRefused: a file is not the one that the ledger names.
     """
-    study = read_study(path, gradings=False)
-    told, raws = _ledger(study.folder)
+    told, lines = _ledger(study.folder)
     reports, files, view = _reports(study)
     return Material(
         folder=study.folder,
@@ -80,7 +82,7 @@ def study_material(path: Path) -> Material:
         phase=study.manifest.phase,
         held_out=study.manifest.phase is Phase.HOLDOUT,
         cells=make_schedule(*design_of(study.manifest)),
-        raws=raws,
+        lines=lines,
         told=told,
         rows=published_rows(view.attempts, told.state.attempts),
         reports=reports,
@@ -95,7 +97,7 @@ def suite_material(suite: SuiteRecords) -> Material:
     Raises:
         InputRefused: its report is missing, or nothing was graded.
     """
-    told, raws = _ledger(suite.folder)
+    told, lines = _ledger(suite.folder)
     names = suite_reports(suite).files()
     files = {
         f"{REPORT}/{name}": _same(suite.folder, f"{REPORT}/{name}", data) for name, data in names.items()
@@ -109,7 +111,7 @@ def suite_material(suite: SuiteRecords) -> Material:
         phase=None,
         held_out=suite.manifest.pool is Pool.HELD_OUT,
         cells=suite.manifest.cells(),
-        raws=raws,
+        lines=lines,
         told=told,
         rows=published_rows(rows, told.state.attempts),
         reports=(PublishedReport(number=1, at=None, reason="", files=digests),),
@@ -144,16 +146,16 @@ def _adjudicator(name: str) -> dict[str, str]:
     return {name: "adjudicator"}
 
 
-def _ledger(folder: StudyFolder) -> tuple[Told, tuple[bytes, ...]]:
+def _ledger(folder: StudyFolder) -> tuple[Told, tuple[tuple[bytes, Line], ...]]:
     """What the ledger tells, and its lines; the bytes that are published are the ones that were verified."""
     data = folder.ledger.read_bytes()
     lines, _ = read_lines(folder.ledger)
-    raws = tuple(data.split(b"\n")[: len(lines)])
+    raws = data.split(b"\n")[: len(lines)]
     if [line.previous for line in lines[1:]] != [sha256_of_bytes(raw) for raw in raws[:-1]]:
         raise SubstitutionRefused(
             "the ledger changed while it was read", where=str(folder.ledger), remedy="publish again"
         )
-    return Told.of(line.body for line in lines), raws
+    return Told.of(line.body for line in lines), tuple(zip(raws, lines, strict=True))
 
 
 def _reports(study: StudyRecords) -> tuple[tuple[PublishedReport, ...], dict[str, bytes], ReportView]:

@@ -37,6 +37,9 @@ _SHALLOW: Final = 2
 _SOMEBODYS_HOME: Final = re.compile(r"(?<![\w.-])(?:/home|/Users)/[\w.-]+|\b[A-Za-z]:\\+Users\\+[\w.-]+")
 
 
+_HOMES: Final = ("/home/", "/Users/", "\\Users\\")
+
+
 @dataclass(frozen=True, slots=True)
 class PrivateMaterial:
     """Texts that are private, texts that are not, and words that only private material has."""
@@ -183,22 +186,22 @@ def _local_names(places: Mapping[str, str], words: frozenset[bytes]) -> Iterator
         shallow = len(Path(place).parts) <= _SHALLOW
         forms = {place, json.dumps(place)[1:-1]}
         pattern = "|".join(re.escape(form) for form in sorted(forms))
-        yield LocalName(re.compile(rf"(?<![\w./-])(?:{pattern})(?![\w-])"), what, shallow)
-    yield LocalName(_SOMEBODYS_HOME, "the path of somebody's home folder", agents_may=True)
+        yield LocalName(re.compile(rf"(?<![\w./-])(?:{pattern})(?![\w-])"), tuple(forms), what, shallow)
+    yield LocalName(_SOMEBODYS_HOME, _HOMES, "the path of somebody's home folder", agents_may=True)
     for what, name in (("a user's name", _user()), ("the name of this machine", socket.gethostname())):
         if len(name) >= _SHORTEST_NAME and name.lower().encode() not in words:
-            yield LocalName(_bounded(name), what, agents_may=False)
+            yield LocalName(_bounded(name), (name,), what, agents_may=False)
 
 
 def _names_of(people: Collection[str], words: frozenset[bytes]) -> Iterator[LocalName]:
     for name in people:
         if len(name) >= _SHORTEST_NAME and name.encode() not in words:
             # In a program it is a word as any other.
-            yield LocalName(_bounded(name), "the name of somebody who reviewed", agents_may=True)
+            yield LocalName(_bounded(name), (name,), "the name of somebody who reviewed", agents_may=True)
 
 
 def _bounded(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
+    return re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
 
 
 def _user() -> str:

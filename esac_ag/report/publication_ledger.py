@@ -40,15 +40,14 @@ class PublicLedger:
     head: LedgerHead
 
 
-def public_lines(raws: Iterable[bytes], names: Mapping[str, str]) -> Iterator[bytes]:
+def public_lines(lines: Iterable[tuple[bytes, Line]], names: Mapping[str, str]) -> Iterator[bytes]:
     """The lines of a verified ledger as they are published.
 
     Args:
-        raws: the original's lines without their ends.
+        lines: the original's, without their ends, and what each tells.
         names: pseudonym by name of each reviewer; empty to publish names.
     """
-    for raw in raws:
-        line = Line.model_validate_json(raw)
+    for raw, line in lines:
         body, pointers = _public_body(line.body, names)
         if not pointers:
             yield raw

@@ -30,6 +30,8 @@ class LocalName(NamedTuple):
     """Something of this machine or of a person."""
 
     pattern: re.Pattern[str]
+    needs: tuple[str, ...]
+    """Texts one of which has to be there for the pattern to be found: looking for them is fast."""
     what: str
     agents_may: bool
     """Whether an agent may write it in its container, where it means nothing."""
@@ -100,7 +102,7 @@ class DisclosureScan:
         for name in self.names:
             if name.agents_may and writer is Writer.AGENT:
                 continue
-            if place := name.pattern.search(short):
+            if any(one in short for one in name.needs) and (place := name.pattern.search(short)):
                 yield DisclosureKind.LOCAL, name.what, place.start()
 
 

@@ -41,8 +41,8 @@ def a_scan(*, public: tuple[str, ...] = ()) -> DisclosureScan:
         ],
         public,
     )
-    local = LocalName(re.compile(r"/srv/lab/ada(?![\w-])"), "a path", agents_may=False)
-    home = LocalName(re.compile(r"/root(?![\w-])"), "a home", agents_may=True)
+    local = LocalName(re.compile(r"/srv/lab/ada(?![\w-])"), ("/srv/lab",), "a path", agents_may=False)
+    home = LocalName(re.compile(r"/root(?![\w-])"), ("/root",), "a home", agents_may=True)
     return DisclosureScan({SECRET: WHAT}, phrases, (local, home), {"rounding-of-half-cents": "an id"})
 
 

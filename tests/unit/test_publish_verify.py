@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from esac_ag.archive import pack
 from esac_ag.canonical import canonical_json, sha256_of_bytes
 from esac_ag.cli.app import app
+from esac_ag.conduct.collect import read_study
 from esac_ag.conduct.publication_check import verify_publication
 from esac_ag.conduct.publishing import refuse_parts
 from esac_ag.conduct.publishing_material import study_material
@@ -345,7 +346,7 @@ def test_rationales_need_an_unblinded_review_and_holdouts_stay_private(tmp_path:
     study = a_finished_study(tmp_path / "workspace")
     with pytest.raises(UsageError, match="no unblinded review"):
         published(study, None, "rationales")
-    held_out = replace(study_material(study), held_out=True)
+    held_out = replace(study_material(read_study(study)), held_out=True)
     for part in (Part.PATCHES, Part.TRANSCRIPTS, Part.TASKS):
         with pytest.raises(UsageError, match="held out stay private"):
             refuse_parts(held_out, (part,))
