@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, Final
 
 from typer.core import TyperGroup
 
 
-class DefaultGroup(TyperGroup):
-    """Takes words that begin with no command's name as the default command's."""
+class WriteByDefault(TyperGroup):
+    """`report STUDY` is `report write STUDY`."""
 
-    default: ClassVar[str] = "study"
+    default_command: Final = "write"
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (Typer's own, not public)
-        """Put the default command's name before them."""
-        if args and args[0] not in self.commands:
-            args = [self.default, *args]
+    # Typer keeps the class of its context to itself.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Put the default command before arguments that begin with none."""
+        if args and args[0] not in {*self.commands, "--help"}:
+            args = [self.default_command, *args]
         return super().parse_args(ctx, args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from esac_ag.cli.default_group import DefaultGroup
+from esac_ag.cli.default_group import WriteByDefault
 from esac_ag.cli.place import JsonOption, RootOption, print_json, stdout, workspace_at
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from esac_ag.report.publication_view import Part
 
 publish_app = typer.Typer(
-    cls=DefaultGroup,
-    help="The public evidence of a study, after a search for what must stay private; and verifying it.",
+    cls=WriteByDefault,
+    help="The public evidence of a study: esac-ag publish STUDY -o FOLDER_OR_ARCHIVE.",
     no_args_is_help=True,
 )
 
 
-@publish_app.command("study")
-def publish_study(
+@publish_app.command()
+def write(
     study: Annotated[
         Path, typer.Argument(help="A folder of a study or a suite run below results/.", show_default=False)
     ],
@@ -73,7 +73,7 @@ def publish_study(
     root: RootOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a study's public evidence; exit 4 if it holds what must stay private. See also publish verify."""
+    """Write what may be public of a study (`esac-ag publish STUDY`); exit 4 if it holds what must not be."""
     import os
 
     from esac_ag.conduct.publishing import PublishRequest, publish, refusal
@@ -102,8 +102,8 @@ def publish_study(
         raise refusal(made.findings)
 
 
-@publish_app.command("verify")
-def publish_verify(
+@publish_app.command()
+def verify(
     bundle: Annotated[
         Path, typer.Argument(help="A bundle: a folder, a .tar.gz or a .zip.", show_default=False)
     ],
