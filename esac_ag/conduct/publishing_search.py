@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import getpass
 import json
+import os
 import re
 import socket
 from collections.abc import Collection, Iterator, Mapping
@@ -122,8 +123,8 @@ def _secrets(
     named = {*_named_variables(plan), *(variable for _, variable in PROVIDERS.values()), ENVIRONMENT_NAME}
     found = {name: environ[name].strip() for name in sorted(named) if environ.get(name)}
     for name, value in sorted(environ.items()):
-        # A variable that only sounds secret may hold a word or a path.
-        sounds = name not in found and _SECRET_NAME.search(name) and "/" not in value
+        # A variable that only sounds secret may hold a word or the path of a file.
+        sounds = name not in found and _SECRET_NAME.search(name) and not os.path.lexists(value)
         if sounds and value.strip().lower().encode() not in words:
             found[name] = value.strip()
     secrets = {f"the value of the environment variable {name}": value for name, value in found.items()}

@@ -233,6 +233,15 @@ def test_what_stands_in_the_records_themselves_is_found(tmp_path: Path) -> None:
     assert revision <= places[DisclosureKind.LOCAL]
 
 
+def test_values_of_variables_that_sound_secret_are_looked_for(study: Path, tmp_path: Path) -> None:
+    """Those with a slash in them, too; the path of a file and a word of ours are none."""
+    value = "wJalrXUtnFEMI/K7MDENG+bPxRfiCY"
+    revise_report(study, f"seen: {value}; {tmp_path.name}; completed")
+    environ = {"AWS_SECRET_ACCESS_KEY": value, "SSH_KEY_FILE": str(tmp_path), "TOKEN_STATE": "completed"}
+    told = {finding.what for finding in published(study, None, environ=environ).findings}
+    assert told == {"the value of the environment variable AWS_SECRET_ACCESS_KEY"}
+
+
 def test_a_review_that_is_still_blind_is_not_published(study: Path, tmp_path: Path) -> None:
     """What is published would tell the arms of what reviewers have before them."""
     prepare_review(study, workspace=workspace_of(study), reviewers=["ada", "ben"])
