@@ -4,7 +4,7 @@ A small study runs once on the in-memory engine; its attempts are then copied to
 asked for, with records, digests and a ledger of their own. Times are the processor's. Patches and transcripts
 are in the bundle.
 
-usage: python -m benchmarks.publishing [--sizes 800 8000]
+usage: python -m benchmarks.publishing [--sizes 800 8000]; 8000 at most
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ from esac_ag.conduct.audit import audit
 from esac_ag.conduct.collect import read_study, refuse_no_study
 from esac_ag.conduct.publishing_bundle import BundleWriter, put_in_place, refuse_taken
 from esac_ag.conduct.publishing_files import Extras, PublicFile, bundle_files, refuse_unknown
-from esac_ag.conduct.publishing_material import Material, study_material, suite_material
+from esac_ag.conduct.publishing_material import Material, study_material
 from esac_ag.conduct.publishing_search import Looked, PrivateMaterial, Search, search_of
+from esac_ag.conduct.publishing_suite import suite_material
 from esac_ag.conduct.publishing_texts import texts_of_study, texts_of_suite
 from esac_ag.conduct.review_submissions import sealed_bundle, tasks_of
 from esac_ag.conduct.suite import dataset_of

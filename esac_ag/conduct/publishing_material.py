@@ -10,27 +10,24 @@ from pydantic import ValidationError
 
 from esac_ag.artifacts import StudyFolder
 from esac_ag.artifacts.review_folder import ReviewFolder
-from esac_ag.attempt import AttemptRecord, Cell
-from esac_ag.attempt.events import AttemptState, Line
+from esac_ag.attempt import Cell
+from esac_ag.attempt.events import Line
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.conduct.collect import StudyRecords
 from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.report_standing import newest
 from esac_ag.conduct.reporting import report_files
 from esac_ag.conduct.review_quality import quality_scores
-from esac_ag.conduct.suite_results import SuiteRecords, suite_reports
 from esac_ag.errors import InputRefused, SubstitutionRefused
 from esac_ag.ledger import read_lines
 from esac_ag.manifest.plan import Phase, Plan
-from esac_ag.report.escaping import visible
 from esac_ag.report.publication_lineage import Told
 from esac_ag.report.publication_rows import published_rows
 from esac_ag.report.publication_view import PublishedAttempt, PublishedReport
-from esac_ag.report.view import AttemptRow, ReportView, RunState
+from esac_ag.report.view import ReportView
 from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.schedule import make_schedule
 from esac_ag.study.disclosure_scan import MOST_BYTES
-from esac_ag.suite.constitution import Pool
 
 REPORT = "report"
 
@@ -73,7 +70,7 @@ def study_material(study: StudyRecords) -> Material:
         InputRefused: its report is missing.
         SubstitutionRefused: a file is not the one that the ledger names.
     """
-    told, lines = _ledger(study.folder)
+    told, lines = ledger_of_folder(study.folder)
     reports, files, view = _reports(study)
     return Material(
         folder=study.folder,
@@ -88,35 +85,6 @@ def study_material(study: StudyRecords) -> Material:
         reports=reports,
         report_bytes=files,
         scores=_scores(study),
-    )
-
-
-def suite_material(suite: SuiteRecords) -> Material:
-    """What the folder of a suite run holds.
-
-    Raises:
-        InputRefused: its report is missing, or nothing was graded.
-    """
-    told, lines = _ledger(suite.folder)
-    names = suite_reports(suite).files()
-    files = {
-        f"{REPORT}/{name}": _same(suite.folder, f"{REPORT}/{name}", data) for name, data in names.items()
-    }
-    rows = (_suite_row(record, told.state.attempts[name], suite) for name, record in suite.attempts.items())
-    digests = {name: sha256_of_bytes(data) for name, data in sorted(files.items())}
-    return Material(
-        folder=suite.folder,
-        plan=suite.manifest,
-        manifest_sha256=suite.manifest_sha256,
-        phase=None,
-        held_out=suite.manifest.pool is Pool.HELD_OUT,
-        cells=suite.manifest.cells(),
-        lines=lines,
-        told=told,
-        rows=published_rows(rows, told.state.attempts),
-        reports=(PublishedReport(number=1, at=None, reason="", files=digests),),
-        report_bytes=files,
-        scores=None,
     )
 
 
@@ -146,7 +114,7 @@ def _adjudicator(name: str) -> dict[str, str]:
     return {name: "adjudicator"}
 
 
-def _ledger(folder: StudyFolder) -> tuple[Told, tuple[tuple[bytes, Line], ...]]:
+def ledger_of_folder(folder: StudyFolder) -> tuple[Told, tuple[tuple[bytes, Line], ...]]:
     """What the ledger tells, and its lines; the bytes that are published are the ones that were verified."""
     data = folder.ledger.read_bytes()
     lines, _ = read_lines(folder.ledger)
@@ -195,12 +163,12 @@ def _rendered(folder: StudyFolder, below: str) -> tuple[ReportView, dict[str, by
     except (CannotRead, ValidationError) as error:
         raise _no_report(folder, path, str(error).splitlines()[0]) from error
     return view, {
-        f"{below}/{name}": _same(folder, f"{below}/{name}", expected)
+        f"{below}/{name}": as_computed(folder, f"{below}/{name}", expected)
         for name, expected in report_files(view).items()
     }
 
 
-def _same(folder: StudyFolder, name: str, expected: bytes) -> bytes:
+def as_computed(folder: StudyFolder, name: str, expected: bytes) -> bytes:
     """A file of the report, which has to be what it is computed to be.
 
     Raises:
@@ -233,38 +201,6 @@ def _scores(study: StudyRecords) -> bytes | None:
         return None
     quality_scores(study.folder, study.state)  # refuses scores that were changed, with their own remedy
     return sealed_bytes(ReviewFolder(study.folder.path).scores, unblinded.scores_sha256)
-
-
-def _suite_row(record: AttemptRecord, attempt: AttemptState, suite: SuiteRecords) -> AttemptRow:
-    """An attempt of a suite run as a row; its score is its item's, in the report."""
-    return AttemptRow(
-        attempt_id=record.attempt_id,
-        agent_kind=record.agent_kind,
-        agent_label=visible(record.agent_label),
-        task=record.cell.task,
-        arm=record.cell.arm,
-        repetition=record.cell.repetition,
-        ordinal=record.ordinal,
-        counts=attempt.counts,
-        outcome=record.outcome,
-        limit=record.limit,
-        reason=visible(record.reason),
-        state=_state(attempt, graded=record.attempt_id in suite.gradings),
-        invalid_reason=None,
-        score=None,
-        dimension_scores={},
-        critical_failures=(),
-        costs=record.costs,
-        started_at=record.started_at,
-        ended_at=record.ended_at,
-        findings=(),
-    )
-
-
-def _state(attempt: AttemptState, *, graded: bool) -> RunState | None:
-    if not attempt.counts:
-        return None
-    return RunState.GRADED if graded else RunState.UNGRADED
 
 
 def parts_of_attempts(material: Material, names: Iterable[str]) -> Iterator[tuple[str, Path, str]]:
