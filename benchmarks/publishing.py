@@ -4,7 +4,7 @@ A small study runs once on the in-memory engine; its attempts are then copied to
 asked for, with records, digests and a ledger of their own. Times are the processor's. Patches and transcripts
 are in the bundle.
 
-usage: python -m benchmarks.publishing [--sizes 800 8000]; 8000 at most
+usage: python -m benchmarks.publishing [--sizes 800 4000]; 8000 at most
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def print_check(bundle: Path) -> None:
 def main() -> int:
     """Measure every size; 1 if a bound is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[800, 8000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[800, 4000])
     sizes = parser.parse_args().sizes
     found: list[float] = []
     for size in sizes:
