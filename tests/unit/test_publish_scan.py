@@ -10,6 +10,8 @@ import re
 import zipfile
 from collections.abc import Callable
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 
@@ -74,6 +76,14 @@ def tarred(data: bytes) -> bytes:
     return pack(FileTree({b"notes/a.txt": RegularFile(data)}), uid=0, gid=0)
 
 
+def tabled(text: str) -> bytes:
+    """A table of Parquet with the text in a cell, compressed."""
+    buffer = io.BytesIO()
+    table = pa.table({"reason": ["done", f"see {text}, then " + "x" * 1000]})
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
+
+
 DISGUISES: dict[str, Callable[[str], bytes]] = {
     "plain": lambda text: f"see {text}, then".encode(),
     "behind bytes that are no UTF-8": lambda text: b"\xff\xfe\x00\x9f" + text.encode() + b"\xc3",
@@ -91,6 +101,7 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
     "zip": lambda text: zipped(text.encode()),
     "zstd": lambda text: zstandard.ZstdCompressor().compress(text.encode()),
     "tar": lambda text: tarred(text.encode()),
+    "Parquet": tabled,
     "tar in gzip, escaped": lambda text: gzip.compress(tarred(json.dumps({"a": text}).encode())),
 }
 
