@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,14 @@ review_app = typer.Typer(help="Blinded review: packets, forms, locking, scores."
 
 StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
 ReviewerOption = Annotated[str, typer.Option("--reviewer", help="Whose forms.", show_default=False)]
+
+
+class StrictnessName(StrEnum):
+    """`study.scripted_review.Strictness`, for the command line alone: its import would cost every command."""
+
+    LENIENT = "lenient"
+    MODERATE = "moderate"
+    STRICT = "strict"
 
 
 @review_app.command()
@@ -92,8 +101,8 @@ def lock(study: StudyArgument, reviewer: ReviewerOption, json: JsonOption = Fals
     if json:
         print_json(forms)
         return
-    provisional = "; a model's, so provisional" if forms.author.provisional else ""
-    _say(f"{len(forms.forms)} forms of {reviewer} are locked{provisional}")
+    mark = f"; {forms.author.kind}, {forms.author.mark}" if forms.author.mark else ""
+    _say(f"{len(forms.forms)} forms of {reviewer} are locked{mark}")
     _say("ask for guesses of the arms now: esac-ag review guess")
 
 
@@ -189,6 +198,30 @@ def judge(
         print_json(done)
         return
     _say(f"PROVISIONAL: {done.judged} forms of {reviewer} filled in by {done.model}, {done.before} before")
+
+
+@review_app.command()
+def rehearse(
+    study: StudyArgument,
+    reviewer: ReviewerOption,
+    strictness: Annotated[
+        StrictnessName,
+        typer.Option("--strictness", help="How many points what is found costs.", show_default=False),
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Have a script fill in a reviewer's forms by fixed rules: a rehearsal, no evidence."""
+    from esac_ag.conduct.review_rehearsing import rehearse as rehearse_review
+    from esac_ag.study.scripted_review import Strictness
+
+    done = rehearse_review(study, reviewer, Strictness(strictness.value))
+    if json:
+        print_json(done)
+        return
+    _say(
+        f"{done.author.mark}: {done.filled_in} forms of {reviewer} filled in by the {done.author.label} "
+        f"script, {done.before} before"
+    )
 
 
 @review_app.command()

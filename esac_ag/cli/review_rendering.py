@@ -39,9 +39,7 @@ def print_status(status: ReviewStatus, console: Console) -> None:
     table = Table("who", "role", "by", "packets", "begun", "submitted", "locked", "guessed")
     for one in status.people:
         progress = one.progress
-        author = f"{one.author.kind} {one.author.label}".strip() + (
-            ", PROVISIONAL" if one.provisional else ""
-        )
+        author = ", ".join(filter(None, (f"{one.author.kind} {one.author.label}".strip(), one.author.mark)))
         counts = (progress.packets, progress.begun, progress.submitted)
         marks = ("yes" if yes else "no" for yes in (progress.locked, one.guessed))
         table.add_row(_safe(one.name), one.role, _safe(author), *map(str, counts), *marks)

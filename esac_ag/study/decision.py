@@ -58,7 +58,7 @@ def decide(rules: DecisionRules, evidence: Evidence) -> Decision:
         control=evidence.control,
         outcome=outcome,
         measure=evidence.measure,
-        preliminary=evidence.measure is Measure.CHECKS or evidence.provisional,
+        preliminary=evidence.measure is not Measure.QUALITY or evidence.provisional,
         clauses=tuple(clauses.values()),
         reasons=reasons,
     )

@@ -121,7 +121,7 @@ def test_a_model_alone_as_reviewer_is_preliminary() -> None:
         reviewed(a_pilot_study(), lambda cell: gain(cell).model_copy(update={"provisional": True}))
     )
     assert made.decision.preliminary
-    assert "Preliminary, from a review by a model alone" in made.conclusion
+    assert "Preliminary, from a review in which a model filled in forms" in made.conclusion
 
 
 def test_quality_scores_of_unknown_attempts_are_refused() -> None:
