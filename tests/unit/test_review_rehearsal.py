@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from esac_ag.study.diff import read_diff
 from esac_ag.study.evidence import Measure
 from esac_ag.study.forms import REHEARSAL, Author, AuthorKind, Form, faults_of
 from esac_ag.study.packets import CheckShown, Claim, CommandShown, Packet, Tally
-from esac_ag.study.scripted_review import MANY_FILES, MANY_LINES, Strictness, scripted_form
+from esac_ag.study.scripted_review import MANY_FILES, MANY_LINES, RULES, Strictness, scripted_form
 from tests.builders_review import CRITICAL, PATCH, Reviewed, a_form, a_packet, a_prepared_review
 
 D = Dimension
@@ -125,6 +127,17 @@ def test_each_rule_costs_what_its_strictness_says(case: str) -> None:
     found = [scores(strictness, **changes) for strictness in Strictness]
     for dimension, points in expected.items():
         assert tuple(one[dimension] for one in found) == points, dimension
+
+
+def test_the_guide_lists_the_rules_as_they_are() -> None:
+    """Each row of its table is a rule of each dimension that it names, and no rule is left out."""
+    guide = (Path(__file__).parents[2] / "docs" / "review-guide.md").read_text()
+    listed = []
+    for dimensions, *points in re.findall(r"^\| .* \| (.*) \| (\d) \| (\d) \| (\d) \|$", guide, re.MULTILINE):
+        named = list(D) if dimensions == "its own" else map(Dimension, dimensions.split(", "))
+        listed += [(dimension, *map(int, points)) for dimension in named]
+    known = [(rule.dimension, rule.lenient, rule.moderate, rule.strict) for rule in RULES]
+    assert Counter(listed) == Counter(known)
 
 
 def test_tests_that_are_said_to_pass_and_did_not_are_a_critical_failure() -> None:
