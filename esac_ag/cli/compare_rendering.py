@@ -8,7 +8,7 @@ from esac_ag.conduct.comparing import Forecast, Prepared
 from esac_ag.manifest.comparison import claim_of, phase_of
 from esac_ag.manifest.findings import shown_text
 from esac_ag.manifest.plan import NEUTRAL
-from esac_ag.report.numbers import plural
+from esac_ag.plural import plural
 from esac_ag.schedule import CostBasis
 
 MOST_STUDIES = 3
@@ -22,7 +22,7 @@ def forecast_lines(prepared: Prepared, planned: Forecast) -> Iterator[str]:
     arms = ", ".join((NEUTRAL, *(arm.id for arm in request.arms)))
     yield f"study {request.study_id}: {arms}"
     yield (
-        f"runs: {bound.cells} = {plural(bound.tasks, 'task')} x {bound.arms} arms x "
+        f"runs: {bound.cells} = {plural(bound.tasks, 'task')} x {plural(bound.arms, 'arm')} x "
         f"{plural(bound.repetitions, 'repetition')}, "
         f"{bound.concurrency} at once"
     )

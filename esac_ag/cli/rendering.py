@@ -10,6 +10,7 @@ from rich.table import Table
 
 from esac_ag.manifest.findings import shown_text
 from esac_ag.manifest.package import SHARED_TRUST, Trust
+from esac_ag.plural import plural
 from esac_ag.rooms.harbor_report import Fate
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def print_probe(record: ProbeRecord, console: Console) -> None:
 def print_plan(plan: Plan, cells: tuple[Cell, ...], console: Console) -> None:
     """Counts, estimates, and the first cells of the schedule; arms are left out on purpose."""
     console.print(
-        f"{plan.cells} runs: {plan.tasks} tasks x {plan.arms} arms x {plan.repetitions} repetitions, "
-        f"in {plan.blocks} randomised blocks"
+        f"{plural(plan.cells, 'run')}: {plural(plan.tasks, 'task')} x {plural(plan.arms, 'arm')} x "
+        f"{plural(plan.repetitions, 'repetition')}, in {plural(plan.blocks, 'randomised block')}"
     )
     hint = "; --run-s takes a measured time" if plan.duration_basis == "worst-case" else ""
     minutes = f"about {plan.duration_s / 60:.1f} min ({plan.duration_basis}{hint})"
@@ -81,11 +82,16 @@ def print_grading_summary(summary: GradingSummary, console: Console) -> None:
 
 def print_audit(report: AuditReport, console: Console) -> None:
     """What was checked, and what does not hold."""
-    console.print(
-        f"{_safe(report.study)}: {report.ledger_lines} ledger lines, {report.attempts} attempts, "
-        f"{report.files_checked} files; {report.cells_done} of {report.cells_planned} cells done"
-        + (f", {report.cells_stopped} of stopped arms" if report.cells_stopped else "")
+    counts = ", ".join(
+        (
+            plural(report.ledger_lines, "ledger line"),
+            plural(report.attempts, "attempt"),
+            plural(report.files_checked, "file"),
+        )
     )
+    stopped = f", {report.cells_stopped} of stopped arms" if report.cells_stopped else ""
+    cells = f"{report.cells_done} of {plural(report.cells_planned, 'cell')} done{stopped}"
+    console.print(f"{_safe(report.study)}: {counts}; {cells}")
     for finding in report.findings:
         console.print(f"[red]{_safe(finding.where)}[/red]: {_safe(finding.what)}")
         for name, value in (("expected", finding.expected), ("found", finding.found)):
@@ -93,7 +99,9 @@ def print_audit(report: AuditReport, console: Console) -> None:
                 console.print(f"  {name + ':':<10}{_safe(value)}", soft_wrap=True)
     for note in report.notes:
         console.print(f"note: {_safe(note.where)}: {_safe(note.what)}", soft_wrap=True)
-    console.print("everything holds" if report.clean else f"[red]{len(report.findings)} findings[/red]")
+    console.print(
+        "everything holds" if report.clean else f"[red]{plural(len(report.findings), 'finding')}[/red]"
+    )
 
 
 def print_tasks(tasks: TaskList, console: Console) -> None:
@@ -104,11 +112,9 @@ def print_tasks(tasks: TaskList, console: Console) -> None:
             continue
         sealed = "sealed" if task.sealed else "[yellow]not sealed[/yellow]"
         console.print(f"[bold]{_safe(task.id)}[/bold]: {_safe(task.title)}", soft_wrap=True)
-        console.print(
-            f"  {_safe(task.family)}, {_safe(task.contrast)}; {task.checks} checks, "
-            f"{task.references} references, {task.decoys} decoys; {sealed}",
-            soft_wrap=True,
-        )
+        held = ((task.checks, "check"), (task.references, "reference"), (task.decoys, "decoy"))
+        counts = ", ".join(plural(count, noun) for count, noun in held if count is not None)
+        console.print(f"  {_safe(task.family)}, {_safe(task.contrast)}; {counts}; {sealed}", soft_wrap=True)
         if task.trust is not None:
             _print_trust(task.trust, console)
 
@@ -128,7 +134,7 @@ def _print_proofs(proofs: tuple[ProofRecord, ...], console: Console) -> None:
         verdict = "[green]proved[/green]" if proof.holds else "[red]does not hold[/red]"
         kinds = Counter(variant.kind for variant in proof.variants)
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        counts += f"; {proof.repeats} times each"
+        counts += f"; {plural(proof.repeats, 'time')} each"
         console.print(f"{_safe(proof.task_id)}: {verdict} ({counts})")
         _print_trust(proof.trust, console)
         for fault in proof.faults:

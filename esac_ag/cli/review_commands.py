@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from esac_ag.cli.place import JsonOption, QuietOption, RootOption, print_json, stdout, teller, workspace_at
+from esac_ag.plural import plural
 
 review_app = typer.Typer(help="Blinded review: packets, forms, locking, scores.", no_args_is_help=True)
 
@@ -50,8 +51,9 @@ def prepare(
         print_json(made)
         return
     checks = "shown" if made.shows_hidden_checks else "withheld"
-    _say(f"{made.packets} packets for each of {', '.join(made.reviewers)}; hidden checks are {checks}")
-    _say(f"{made.masked} pieces of text are masked; the key is in {study}/review/key")
+    who = ", ".join(made.reviewers)
+    _say(f"{plural(made.packets, 'packet')} for each of {who}; hidden checks are {checks}")
+    _say(f"masked: {plural(made.masked, 'piece')} of text; the key is in {study}/review/key")
 
 
 @review_app.command("export")
@@ -70,7 +72,7 @@ def export_command(
     if json:
         print_json(exported)
         return
-    _say(f"{exported.file}: {exported.forms} forms; packets to read: {exported.packets}")
+    _say(f"{exported.file}: {plural(exported.forms, 'form')}; packets to read: {exported.packets}")
 
 
 @review_app.command("import")
@@ -88,7 +90,8 @@ def import_command(
     if json:
         print_json(imported)
         return
-    _say(f"{imported.replaced} forms taken, {imported.unchanged} unchanged, {imported.submitted} submitted")
+    taken = f"{plural(imported.replaced, 'form')} taken"
+    _say(f"{taken}, {imported.unchanged} unchanged, {imported.submitted} submitted")
     say_lacking(imported.incomplete, stdout())
 
 
@@ -102,7 +105,7 @@ def lock(study: StudyArgument, reviewer: ReviewerOption, json: JsonOption = Fals
         print_json(forms)
         return
     mark = f"; {forms.author.kind}, {forms.author.mark}" if forms.author.mark else ""
-    _say(f"{len(forms.forms)} forms of {reviewer} are locked{mark}")
+    _say(f"locked: {plural(len(forms.forms), 'form')} of {reviewer}{mark}")
     _say("ask for guesses of the arms now: esac-ag review guess")
 
 
@@ -129,7 +132,7 @@ def guess(
         print_json(recorded)
         return
     named = sum(arm is not None for arm in recorded.guesses.values())
-    _say(f"{named} of {len(recorded.guesses)} arms guessed by {reviewer}; recorded")
+    _say(f"{named} of {plural(len(recorded.guesses), 'arm')} guessed by {reviewer}; recorded")
 
 
 @review_app.command("adjudicate")
@@ -147,7 +150,7 @@ def adjudicate_command(
     if json:
         print_json(found)
         return
-    _say(f"material disagreement on {found.cases} of {found.submissions} submissions")
+    _say(f"material disagreement on {found.cases} of {plural(found.submissions, 'submission')}")
     if found.cases:
         _say(f"{adjudicator} has a packet for each, with all opinions: use --reviewer {adjudicator}")
 
@@ -197,7 +200,8 @@ def judge(
     if json:
         print_json(done)
         return
-    _say(f"PROVISIONAL: {done.judged} forms of {reviewer} filled in by {done.model}, {done.before} before")
+    forms = f"{plural(done.judged, 'form')} of {reviewer}"
+    _say(f"PROVISIONAL: {forms} filled in by {done.model}, {done.before} before")
 
 
 @review_app.command()
@@ -218,10 +222,8 @@ def rehearse(
     if json:
         print_json(done)
         return
-    _say(
-        f"{done.author.mark}: {done.filled_in} forms of {reviewer} filled in by the {done.author.label} "
-        f"script, {done.before} before"
-    )
+    forms = f"{plural(done.filled_in, 'form')} of {reviewer}"
+    _say(f"{done.author.mark}: {forms} filled in by the {done.author.label} script, {done.before} before")
 
 
 @review_app.command()

@@ -10,6 +10,7 @@ from rich.table import Table
 from esac_ag.cli.asking import line
 from esac_ag.cli.place import stderr
 from esac_ag.manifest.findings import shown_text
+from esac_ag.plural import plural
 from esac_ag.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def print_status(status: ReviewStatus, console: Console) -> None:
     for one in status.people:
         say_lacking(one.lacking, console)
     if status.disagreements is not None:
-        console.print(f"material disagreement on {status.disagreements} submissions")
+        console.print(f"material disagreement on {plural(status.disagreements, 'submission')}")
     console.print(f"next: {_safe(status.next)}", soft_wrap=True)
 
 
@@ -56,7 +57,7 @@ def print_scores(scores: ReviewScores, console: Console) -> None:
     if scores.provisional:
         console.print(f"[yellow]PROVISIONAL: {_safe(scores.provisional_reason)}[/yellow]", soft_wrap=True)
     adjudicated = sum(one.source == "adjudicator" for one in scores.scores)
-    console.print(f"{len(scores.scores)} submissions scored, {adjudicated} by the adjudicator")
+    console.print(f"{plural(len(scores.scores), 'submission')} scored, {adjudicated} by the adjudicator")
     table = Table("agreement", "equal", "weighted kappa", "Krippendorff's alpha")
     for one in scores.agreement:
         shown = (_shown(one.kappa.estimate), _shown(one.alpha.estimate))

@@ -22,6 +22,7 @@ from esac_ag.conduct.demo import seal_demo
 from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import Progress, run_study
+from esac_ag.plural import plural
 from esac_ag.rooms.workspace import Workspace
 
 STOPPING = "stopping: running attempts are cancelled and done again later; again to leave at once"
@@ -70,7 +71,7 @@ def run_command(
     )
     folder = opened.site.folder.path
     if dry_run:
-        tell = f"every seal holds; {len(opened.cells)} cells are planned; nothing was run"
+        tell = f"every seal holds; planned: {plural(len(opened.cells), 'cell')}; nothing was run"
         typer.echo(jsonlib.dumps({"cells": len(opened.cells), "dry_run": True}) if json else tell)
         return folder
     live = LiveProgress(stderr(), quiet=quiet)
@@ -98,7 +99,8 @@ def _tell(progress: Progress, folder: Path, agent_kind: str, *, json: bool) -> N
     if progress.stopped:
         state = f"{progress.stopped} not launched, their arm was stopped by rule; {state}"
     stdout().print(
-        f"{progress.done} of {progress.planned} cells done; {state}\nstudy: {folder}", soft_wrap=True
+        f"{progress.done} of {plural(progress.planned, 'cell')} done; {state}\nstudy: {folder}",
+        soft_wrap=True,
     )
 
 

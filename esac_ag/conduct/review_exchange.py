@@ -15,6 +15,7 @@ from esac_ag.canonical import loads_strict
 from esac_ag.conduct.review_desk import ReviewDesk
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.manifest.findings import pointer, shown_text
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.study.form_table import ReadTable, read_table, row_of, table_of
@@ -88,7 +89,7 @@ def import_forms(study: Path, reviewer: str, path: Path) -> Imported:
     faults = [*read.faults, *_faults_of_forms(desk, read)]
     if faults:
         raise InputRefused(
-            f"the file has {len(faults)} faults, so nothing of it was taken",
+            f"the file has {plural(len(faults), 'fault')}, so nothing of it was taken",
             where=str(path),
             found="\n            ".join(shown_text(one) for one in faults[:MOST_SHOWN])
             + ("\n            …" if len(faults) > MOST_SHOWN else ""),
@@ -210,7 +211,7 @@ def read_guesses(path: Path) -> dict[str, str | None]:
         if not any(cells):
             continue
         if len(cells) != 2:  # noqa: PLR2004  (label and arm)
-            faults.append(f"row {number}: {len(cells)} cells where 2 are expected")
+            faults.append(f"row {number}: {plural(len(cells), 'cell')} where 2 are expected")
             continue
         label, arm = (cell.strip() for cell in cells)
         if label in found:

@@ -18,6 +18,7 @@ from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.review_submissions import known_of, sources_of, submission_of, tasks_of
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.ledger import open_ledger
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.rooms.tasks import LoadedTask
 from esac_ag.rooms.workspace import Workspace
@@ -154,7 +155,7 @@ def _reviewable(study: StudyRecords) -> tuple[AttemptState, ...]:
         raise UsageError(
             "the study is not finished, so it cannot be reviewed yet",
             where=str(study.folder.path),
-            expected=f"{len(cells)} cells done",
+            expected=f"{plural(len(cells), 'cell')} done",
             found=f"{len(found)} done",
             remedy="go on with: esac-ag run MANIFEST",
         )
@@ -185,7 +186,7 @@ def _packets(
         leaks += [f"{attempt.attempt_id}{leak.pointer}: {leak.what}" for leak in own.scan.leaks(packet)]
     if leaks:
         raise InputRefused(
-            f"a packet would tell its arm, so nothing was written ({len(leaks)} places)",
+            f"a packet would tell its arm, so nothing was written ({plural(len(leaks), 'place')})",
             where=str(study.folder.path),
             expected="nothing of any arm, model, or attempt after masking",
             found="; ".join(leaks[:MOST_LEAKS_SHOWN]),

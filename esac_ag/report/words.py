@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, Manifest, Phase
+from esac_ag.plural import plural
 from esac_ag.report.manipulation_text import manipulation_notice
 from esac_ag.report.manipulation_view import ManipulationCheck
-from esac_ag.report.numbers import interval_words, percent, plural, signed_points
+from esac_ag.report.numbers import interval_words, percent, signed_points
 from esac_ag.report.view import ArmComparison, ArmCounts
 from esac_ag.statistics.estimates import (
     Estimate,

@@ -110,7 +110,7 @@ def test_the_review_guide_leads_from_packets_to_a_decision(tmp_path: Path, prove
     """Every `sh` block of docs/review-guide.md works; scripts disagree, and all of it says what it is."""
     said = done("review-guide.md", tmp_path, {"esac-ag demo -k 1": FEWER_TASKS}, {"PROVED": str(proved)})
     (study,) = (tmp_path / "my-workspace" / "results").iterdir()
-    assert f"6 forms of ada are locked; scripted, {MARK}" in said
+    assert f"locked: 6 forms of ada; scripted, {MARK}" in said
     assert "material disagreement on 1 of 6 submissions" in said
     assert "6 submissions scored, 1 by the adjudicator" in said
     assert "not asked which arms they saw: grace" in said

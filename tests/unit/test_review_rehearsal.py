@@ -271,5 +271,5 @@ def test_the_command_says_that_it_is_a_rehearsal(reviewed: Reviewed) -> None:
         assert result.exit_code == 0, result.output
         said += result.output
     assert "REHEARSAL, no evidence: 16 forms of ada filled in by the strict script, 0 before" in said
-    assert "16 forms of ada are locked; scripted, REHEARSAL, no evidence" in said
+    assert "locked: 16 forms of ada; scripted, REHEARSAL, no evidence" in said
     assert "scripted strict, REHEARSAL, no evidence" in said
