@@ -14,10 +14,13 @@ from esac_ag.plural import plural
 from esac_ag.rooms.harbor_report import Fate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rich.console import Console
 
     from esac_ag.attempt import Cell
     from esac_ag.conduct.audit import AuditReport
+    from esac_ag.conduct.audit_records import AuditFinding
     from esac_ag.conduct.harbor import HarborImports
     from esac_ag.conduct.regrade import GradingSummary
     from esac_ag.conduct.scaffold import NewTask
@@ -97,11 +100,23 @@ def print_audit(report: AuditReport, console: Console) -> None:
         for name, value in (("expected", finding.expected), ("found", finding.found)):
             if value:
                 console.print(f"  {name + ':':<10}{_safe(value)}", soft_wrap=True)
-    for note in report.notes:
-        console.print(f"note: {_safe(note.where)}: {_safe(note.what)}", soft_wrap=True)
+    for line in _notes(report.notes):
+        console.print(f"note: {_safe(line)}", soft_wrap=True)
     console.print(
         "everything holds" if report.clean else f"[red]{plural(len(report.findings), 'finding')}[/red]"
     )
+
+
+def _notes(notes: Sequence[AuditFinding]) -> Iterator[str]:
+    """Notes of one kind on files of one attempt are one line: its folder, and how many they are."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for note in notes:
+        folder, _, name = note.where.partition("/")
+        attempt, _, inside = name.partition("/")
+        place = f"{folder}/{attempt}" if inside else note.where
+        grouped.setdefault((place, note.what), []).append(note.where)
+    for (place, what), where in grouped.items():
+        yield f"{where[0]}: {what}" if len(where) == 1 else f"{place}: {plural(len(where), 'file')} {what}"
 
 
 def print_tasks(tasks: TaskList, console: Console) -> None:

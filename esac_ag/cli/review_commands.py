@@ -31,7 +31,9 @@ def prepare(
     study: StudyArgument,
     reviewers: Annotated[
         str | None,
-        typer.Option("--reviewers", help="Names, with commas between; by default reviewer-1 and so on."),
+        typer.Option(
+            "--reviewers", help="Names of those who will judge, with commas between.", show_default=False
+        ),
     ] = None,
     manifest: Annotated[
         Path | None,
@@ -45,7 +47,7 @@ def prepare(
     """Make each reviewer's packets of a finished study; a packet that would tell its arm stops it."""
     from esac_ag.conduct.review_prepare import prepare_review
 
-    names = None if reviewers is None else [name.strip() for name in reviewers.split(",")]
+    names = [name.strip() for name in (reviewers or "").split(",") if name.strip()]
     made = prepare_review(study, workspace=workspace_at(root), reviewers=names, manifest=manifest)
     if json:
         print_json(made)

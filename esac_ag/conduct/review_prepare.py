@@ -48,7 +48,7 @@ def prepare_review(
     study_path: Path,
     *,
     workspace: Workspace,
-    reviewers: Sequence[str] | None = None,
+    reviewers: Sequence[str],
     manifest: Path | None = None,
 ) -> PreparedReview:
     """Make the packets of a finished study.
@@ -56,7 +56,7 @@ def prepare_review(
     Args:
         study_path: the study's folder below results/.
         workspace: where its tasks and bundles lie, which are compared with their seals.
-        reviewers: names; `reviewer-1` and so on by default.
+        reviewers: names, as many as the plan says; they are for ever, so none is made up.
         manifest: the sealed manifest, whose bundles lie relative to it; by default they are looked for in the
             workspace's `manifests/` and `arms/`.
 
@@ -68,7 +68,7 @@ def prepare_review(
     """
     study = read_study(study_path)
     plan = study.manifest.review
-    names = tuple(reviewers or (f"reviewer-{number}" for number in range(1, plan.reviewers + 1)))
+    names = tuple(reviewers)
     _refuse_names(names, study, plan.reviewers)
     attempts = _reviewable(study)
     sources = sources_of(study, workspace, None if manifest is None else manifest.parent)
@@ -128,10 +128,11 @@ def _refuse_names(names: Sequence[str], study: StudyRecords, count: int) -> None
         refuse_name(name, study)
     if len(names) != count or len(set(names)) != count:
         raise UsageError(
-            "the plan has another number of reviewers",
+            "the plan has another number of reviewers" if names else "the reviewers are not named",
             where="--reviewers",
             expected=f"{count} different names, as `review.reviewers` of the manifest says",
             found=", ".join(names),
+            remedy="a review is prepared once, and its names stay: use those of the people who will judge",
         )
 
 
