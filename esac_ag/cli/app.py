@@ -27,7 +27,7 @@ from esac_ag.cli.place import (
     workspace_at,
 )
 from esac_ag.cli.power_command import power
-from esac_ag.cli.report_command import report
+from esac_ag.cli.report_command import report_app
 from esac_ag.cli.review_commands import review_app
 from esac_ag.cli.schema_command import schema
 from esac_ag.cli.shadow_commands import shadow_app
@@ -50,12 +50,12 @@ app.add_typer(suite_app, name="suite")
 app.add_typer(export_app, name="export")
 app.add_typer(shadow_app, name="shadow")
 app.add_typer(review_app, name="review")
+app.add_typer(report_app, name="report")
 app.command()(compare)
 app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
 app.command()(power)
-app.command()(report)
 
 DraftArgument = Annotated[Path, typer.Argument(help="A draft of a run manifest.", show_default=False)]
 

@@ -47,7 +47,7 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
                 "the newest report is not what the records give; a report that was revised is not rewritten",
                 where=str(folder / name),
                 expected=f"revision {newest(study.state)} as it was written",
-                remedy=f"esac-ag report {path} --revise --reason TEXT adds another revision",
+                remedy=f"esac-ag report revise {path} --reason TEXT adds another revision",
             )
     return view, folder
 
