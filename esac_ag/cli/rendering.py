@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
+from esac_ag.cli.forecast_rendering import cost_line, runs_line, time_line
 from esac_ag.manifest.findings import shown_text
 from esac_ag.manifest.package import SHARED_TRUST, Trust
 from esac_ag.plural import plural
 from esac_ag.rooms.harbor_report import Fate
+from esac_ag.schedule import CostBasis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
     from esac_ag.attempt import Cell
     from esac_ag.conduct.audit import AuditReport
     from esac_ag.conduct.audit_records import AuditFinding
+    from esac_ag.conduct.forecasting import Forecast
     from esac_ag.conduct.harbor import HarborImports
     from esac_ag.conduct.regrade import GradingSummary
     from esac_ag.conduct.scaffold import NewTask
     from esac_ag.conduct.tasks import Proofs, TaskList
     from esac_ag.grading.proof_record import ProofRecord
     from esac_ag.manifest.probe import ProbeRecord
-    from esac_ag.schedule import Plan
 
 SHOWN_CELLS = 12
 
@@ -52,17 +54,12 @@ def print_probe(record: ProbeRecord, console: Console) -> None:
     console.print("isolation holds" if record.passed else "[red]isolation does not hold[/red]")
 
 
-def print_plan(plan: Plan, cells: tuple[Cell, ...], console: Console) -> None:
+def print_plan(planned: Forecast, cells: tuple[Cell, ...], console: Console) -> None:
     """Counts, estimates, and the first cells of the schedule; arms are left out on purpose."""
-    console.print(
-        f"{plural(plan.cells, 'run')}: {plural(plan.tasks, 'task')} x {plural(plan.arms, 'arm')} x "
-        f"{plural(plan.repetitions, 'repetition')}, in {plural(plan.blocks, 'randomised block')}"
-    )
-    hint = "; --run-s takes a measured time" if plan.duration_basis == "worst-case" else ""
-    minutes = f"about {plan.duration_s / 60:.1f} min ({plan.duration_basis}{hint})"
-    console.print(f"time at {plan.concurrency} at once: {minutes}")
-    cost = "unavailable" if plan.cost is None else f"{plan.cost:.2f} {plan.currency or ''}"
-    console.print(f"cost: {cost} ({plan.cost_basis})")
+    limited = planned.bound.cost_basis is CostBasis.COST_LIMIT
+    for line in (runs_line(planned.bound), time_line(planned), cost_line(planned, limited=limited)):
+        console.print(_safe(line), soft_wrap=True)
+    console.print(f"order: {plural(planned.bound.blocks, 'randomised block')}")
     table = Table("first", "task", "repetition")
     for number, cell in enumerate(cells[:SHOWN_CELLS], start=1):
         table.add_row(str(number), _safe(cell.task), str(cell.repetition))

@@ -38,7 +38,7 @@ def _table(view: ReportView) -> Table:
     costs = [cost_shown(view, arm, CostMeasure.COST) for arm in view.costs]
     priced = not all(cost.startswith(UNAVAILABLE) for cost in costs)
     table = Table(
-        title=Text(f"{header.study_id}: {header.agent_kind} agent, {header.phase}"),
+        title=Text(f"{header.study_id}: {header.agent_program or header.agent_kind} agent, {header.phase}"),
         caption=Text(_caption(header.control, priced=priced)),
         title_justify="left",
         caption_justify="left",
