@@ -178,7 +178,7 @@ def usable_address(value: str, where: str) -> str:
             where=where,
             expected="an http or https address, such as https://api.example.com/v1",
             found=str(error),
-            remedy="give the address up to and without /chat/completions, /responses or /messages; no key in it",
+            remedy="give the address up to and without /chat/completions, /responses or /messages",
         ) from error
 
 

@@ -24,6 +24,7 @@ from esac_ag.conduct.demo import seal_demo
 from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import Progress, run_study
+from esac_ag.conduct.work import OpenPlan
 from esac_ag.plural import plural
 from esac_ag.rooms.workspace import Workspace
 
@@ -99,11 +100,12 @@ def run_command(
     with stopping_on_signals(stop, go_on=opened.go_on), live.shown():
         progress = run_study(opened, concurrency=concurrency, watcher=live, limit=limit)
     print_if_scripted(opened.site.manifest.agent.kind, stderr())
-    _tell(progress, folder, opened.site.manifest.agent.kind, json=json)
+    _tell(progress, opened, json=json)
     return folder
 
 
-def _tell(progress: Progress, folder: Path, agent_kind: str, *, json: bool) -> None:
+def _tell(progress: Progress, opened: OpenPlan, *, json: bool) -> None:
+    folder = opened.site.folder.path
     if json:
         facts = {
             "planned": progress.planned,
@@ -111,12 +113,12 @@ def _tell(progress: Progress, folder: Path, agent_kind: str, *, json: bool) -> N
             "launched": progress.launched,
             "stopped": progress.stopped,
             "finished": progress.finished,
-            "agent_kind": agent_kind,
+            "agent_kind": opened.site.manifest.agent.kind,
             "folder": str(folder),
         }
         typer.echo(jsonlib.dumps(facts))
         return
-    state = "finished" if progress.finished else "run the same command to go on"
+    state = "finished" if progress.finished else opened.go_on
     if progress.stopped:
         state = f"{progress.stopped} not launched, their arm was stopped by rule; {state}"
     stdout().print(
