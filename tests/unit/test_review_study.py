@@ -254,9 +254,9 @@ def test_no_reviewers_are_made_up(finished: Reviewed) -> None:
     asked = CliRunner().invoke(
         app, ["review", "prepare", str(finished.path), "--root", str(finished.workspace.root)]
     )
-    assert asked.exit_code == 64
-    assert "the reviewers are not named" in asked.stderr
-    assert "2 different names" in asked.stderr
+    assert isinstance(asked.exception, UsageError)
+    assert asked.exception.what == "the reviewers are not named"
+    assert asked.exception.expected.startswith("2 different names")
     assert not finished.folder.path.exists()
 
 
