@@ -2,6 +2,7 @@
 
 HarnessError                    2
 ├── UsageError                 64   the command line or its arguments are wrong
+│   └── FormChanged            64   somebody else has saved the form meanwhile; nothing was saved
 ├── InputRefused                1   a file we were given is wrong; findings tell each fault
 │   └── SubstitutionRefused     1   sealed bytes differ from the bytes at hand
 ├── InfrastructureFailure       2   the machine, the engine or a service failed; worth a retry
@@ -61,6 +62,10 @@ class UsageError(HarnessError):
     """The command line or its arguments are wrong."""
 
     exit_code = 64
+
+
+class FormChanged(UsageError):
+    """A review's form was saved elsewhere since it was read; nothing was saved over that."""
 
 
 class InputRefused(HarnessError):

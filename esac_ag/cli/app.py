@@ -34,6 +34,7 @@ from esac_ag.cli.shadow_commands import shadow_app
 from esac_ag.cli.suite_commands import suite_app
 from esac_ag.cli.task_commands import RepeatsOption, task_app
 from esac_ag.cli.validate_command import validate
+from esac_ag.cli.view_command import view
 
 app = typer.Typer(
     name="esac-ag",
@@ -56,6 +57,7 @@ app.command()(doctor)
 app.command()(validate)
 app.command()(schema)
 app.command()(power)
+app.command()(view)
 
 DraftArgument = Annotated[Path, typer.Argument(help="A draft of a run manifest.", show_default=False)]
 

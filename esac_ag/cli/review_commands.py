@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from esac_ag.cli.place import JsonOption, QuietOption, RootOption, print_json, stdout, teller, workspace_at
+from esac_ag.cli.review_serve_command import serve
 from esac_ag.plural import plural
 
 review_app = typer.Typer(help="Blinded review: packets, forms, locking, scores.", no_args_is_help=True)
+review_app.command()(serve)
 
 StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below results/.", show_default=False)]
 ReviewerOption = Annotated[str, typer.Option("--reviewer", help="Whose forms.", show_default=False)]

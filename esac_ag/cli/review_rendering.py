@@ -79,12 +79,13 @@ def ask_guesses(study: Path, reviewer: str) -> dict[str, str | None]:
     """Ask for the arm of each packet; an empty line is no idea.
 
     Raises:
+        UsageError: nobody has to guess, or not yet.
         typer.Abort: standard input has ended.
     """
-    from esac_ag.conduct.collect import read_study
     from esac_ag.conduct.review_desk import ReviewDesk
+    from esac_ag.conduct.review_locking import arms_to_guess
 
-    arms = [arm.id for arm in read_study(study).manifest.arms]
+    arms = arms_to_guess(study, reviewer)
     stderr().print(f"arms: {_safe(', '.join(arms))}; an empty line where you have no idea", soft_wrap=True)
     found: dict[str, str | None] = {}
     for packet in ReviewDesk.open(study, reviewer).book.packets:
