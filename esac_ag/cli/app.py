@@ -165,11 +165,20 @@ def plan(
 ) -> None:
     """Show the schedule, the counts, and a rough cost and time."""
     from esac_ag.cli.rendering import print_if_scripted, print_plan
+    from esac_ag.conduct.forecasting import forecast
     from esac_ag.conduct.opening import design_of, load_manifest
-    from esac_ag.schedule import make_plan, make_schedule
+    from esac_ag.schedule import make_schedule
 
-    sealed = load_manifest(manifest, workspace=workspace_at(root))
-    planned = make_plan(sealed, concurrency=n, run_s=run_s, run_cost=run_cost)
+    workspace = workspace_at(root)
+    sealed = load_manifest(manifest, workspace=workspace)
+    planned = forecast(
+        manifest,
+        workspace=workspace,
+        results=workspace.results,
+        concurrency=n,
+        run_s=run_s,
+        run_cost=run_cost,
+    )
     if json:
         print_json(planned)
         return

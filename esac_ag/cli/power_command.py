@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from esac_ag.cli.place import JsonOption, print_json, stdout
+from esac_ag.plural import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -167,7 +168,8 @@ def print_power(found: PowerReport, console: Console) -> None:
         console.print(notice, style="bold yellow", soft_wrap=True, markup=False)
     origin = f" (from {found.calibration.study_id})" if found.calibration else ""
     console.print(
-        f"{design.tasks} tasks x {design.repetitions} repetitions, {design.shape} effects; SD between tasks "
+        f"{plural(design.tasks, 'task')} x {plural(design.repetitions, 'repetition')}, {design.shape} "
+        "effects; SD between tasks "
         f"{design.task_sd_points:.1f}, between runs {design.run_sd_points:.1f}{origin}, of a reviewer "
         f"{design.reviewer_sd_points:.1f} ({design.reviewers}); {METHOD_NAMES[first.interval.method]}, "
         f"{percent(first.interval.confidence)}; {first.studies} studies",

@@ -49,7 +49,7 @@ def attempt_notes(study: Records, attempt: AttemptState) -> Iterator[AuditFindin
     for name in _unnamed(study, attempt):
         if _is_left_by_a_crash(attempt, name):
             where = f"attempts/{attempt.attempt_id}/{name}"
-            yield AuditFinding(where=where, what="left by what was cut off; no digest covers it")
+            yield AuditFinding(where=where, what="left by what was cut off, without a digest")
 
 
 def _named(study: Records, attempt: AttemptState) -> Iterator[AuditFinding]:

@@ -12,6 +12,7 @@ from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.report_standing import newest, revision_of
 from esac_ag.conduct.review_quality import quality_scores
 from esac_ag.errors import InputRefused
+from esac_ag.plural import plural
 from esac_ag.report.build import build_view
 from esac_ag.report.compact import many_records
 from esac_ag.report.gradings import GradingFacts
@@ -127,4 +128,4 @@ def _deviations(study: StudyRecords) -> Iterator[str]:
     if len(actors) > 1:
         yield f"the attempts were made by different agents or endpoints: {'; '.join(actors)}"
     if study.state.recovered_tails:
-        yield f"the ledger lost a line that was being written, {study.state.recovered_tails} times"
+        yield f"the ledger lost a line that was being written, {plural(study.state.recovered_tails, 'time')}"

@@ -23,6 +23,7 @@ from esac_ag.manifest.plan import (
     Phase,
     Prices,
 )
+from esac_ag.plural import plural
 from esac_ag.record import faults_in
 
 MOST_ID: Final = 100
@@ -129,7 +130,7 @@ def run_cost_usd(max_cost_usd: float, runs: int) -> float:
     raise UsageError(
         "The cost limit leaves nothing for a single run.",
         where="--max-cost",
-        expected=f"at least {runs / _MICRO:g} for {runs} runs",
+        expected=f"at least {runs / _MICRO:g} for {plural(runs, 'run')}",
         found=f"{max_cost_usd:g}",
         remedy="raise it, or plan fewer tasks, arms or repetitions",
     )

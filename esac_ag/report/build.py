@@ -28,6 +28,7 @@ from esac_ag.report.view import (
     RunState,
 )
 from esac_ag.report.words import answer, notices
+from esac_ag.study.quality import is_rehearsed
 
 _ROW_FIELDS: Final = set(AttemptRow.model_fields)
 
@@ -46,7 +47,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
     check = _manipulation(facts)
     return ReportView(
         format_version=1,
-        notices=notices(inputs.manifest, counts, check),
+        notices=notices(inputs.manifest, counts, check, is_rehearsed=is_rehearsed(inputs.quality)),
         answer=answer(inputs.manifest, comparisons),
         header=_header(facts),
         method=_method(inputs),

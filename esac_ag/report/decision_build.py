@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, ArmKind, Phase
+from esac_ag.plural import plural
 from esac_ag.report.comparisons import arm_comparison
 from esac_ag.report.decision_evidence import ReviewedFacts, evidence_of
 from esac_ag.report.decision_view import ArmDecision
 from esac_ag.report.manipulation_view import CheckState, ManipulationCheck
-from esac_ag.report.numbers import plural
 from esac_ag.report.runs import Facts
 from esac_ag.report.view import ArmComparison
 from esac_ag.study.conclusion import Boundary, conclusion

@@ -17,6 +17,8 @@ class Measure(StrEnum):
     """Of a blinded review that was unblinded; the protocol decides on these."""
     CHECKS = "check-scores"
     """Shares of hidden checks: every decision on these is preliminary."""
+    REHEARSAL = "rehearsal-scores"
+    """Of a review in which a script filled in forms: no evidence, and every decision is preliminary."""
 
 
 class BurdenKind(StrEnum):
@@ -111,4 +113,4 @@ class Evidence(Record):
     doubts: tuple[str, ...] = ()
     """Why no benefit can be found, a clause each."""
     provisional: bool = False
-    """Whether a model alone judged."""
+    """Whether a model or a script filled in a form of the review."""
