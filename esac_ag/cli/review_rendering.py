@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
@@ -36,14 +37,17 @@ def say_lacking(lacking: Mapping[str, tuple[FormFault, ...]], console: Console) 
 
 
 def print_status(status: ReviewStatus, console: Console) -> None:
-    """Who is how far, and what comes next."""
-    table = Table("who", "role", "by", "packets", "begun", "submitted", "locked", "guessed")
+    """Who is how far, and what comes next; whole at 80 columns, for names fold and nothing is cut."""
+    table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
+    table.add_column("who, and what filled in", overflow="fold")
+    for name in ("role", "submitted", "begun", "locked", "guessed"):
+        table.add_column(name, no_wrap=True)
     for one in status.people:
         progress = one.progress
         author = ", ".join(filter(None, (f"{one.author.kind} {one.author.label}".strip(), one.author.mark)))
-        counts = (progress.packets, progress.begun, progress.submitted)
+        counts = (f"{progress.submitted} of {progress.packets}", str(progress.begun))
         marks = ("yes" if yes else "no" for yes in (progress.locked, one.guessed))
-        table.add_row(_safe(one.name), one.role, _safe(author), *map(str, counts), *marks)
+        table.add_row(f"{_safe(one.name)} ({_safe(author)})", one.role, *counts, *marks)
     console.print(table)
     for one in status.people:
         say_lacking(one.lacking, console)

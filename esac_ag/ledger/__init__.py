@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from esac_ag import clock
 from esac_ag.attempt.events import Body, Line, StudyState, TailRecovered
-from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes
+from esac_ag.canonical import canonical_json, refuse_ambiguous, sha256_of_bytes
 from esac_ag.errors import InfrastructureFailure, LedgerCorrupt, StudyBusy
 
 FIRST = "0" * 64
@@ -76,7 +76,7 @@ def walk(
 
 def _parse(path: Path, number: int, raw: bytes) -> Line:
     try:
-        loads_strict(raw)
+        refuse_ambiguous(raw)
         return Line.model_validate_json(raw)
     except (ValueError, ValidationError, RecursionError) as error:
         raise LedgerCorrupt(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from esac_ag.attempt import AttemptRecord, Cell, GradingStatus
 from esac_ag.manifest.package import CriticalFailure, Dimension
-from esac_ag.report.costs import value_of
+from esac_ag.report.costs import VALUES
 from esac_ag.report.escaping import visible
 from esac_ag.report.runs import Facts, RunFacts
 from esac_ag.report.view import ArmComparison, CostMeasure, RunState
@@ -231,7 +231,7 @@ def _cost_means(
 
     def of(task: str, arm: str) -> list[float] | None:
         costs = [run.attempt.costs for run in facts.runs(task, arm) if run.attempt and run.score is not None]
-        values = [value_of(item, measure) for item in costs]
+        values = [*map(VALUES[measure], costs)]
         known = [float(value) for value in values if value is not None]
         return None if whole and len(known) < len(values) else known
 
