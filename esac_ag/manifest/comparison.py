@@ -187,7 +187,7 @@ def different_keys(one: Draft, other: Draft) -> tuple[str, ...]:
 def claim_of(phase: Phase, tasks: int) -> str:
     """What a comparison of so many tasks can show, in a sentence that is told before anything costs money."""
     least = MINIMUM_TASKS[Phase.PRIMARY]
-    few = f"{tasks} task{'s' * (tasks != 1)}"
+    few = plural(tasks, "task")
     match phase:
         case Phase.PRIMARY | Phase.HOLDOUT:
             return f"{few}: a scored pilot; what it shows holds for these bundles, tasks and this model"
