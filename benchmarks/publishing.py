@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def enlarged(study: Path, repetitions: int) -> None:
 
 
 def _copied(
-    folder: StudyFolder, old: str, artifacts: dict[str, str], new: str, cell: Cell, plan: str
+    folder: StudyFolder, old: str, artifacts: Mapping[str, str], new: str, cell: Cell, plan: str
 ) -> Iterator[Body]:
     shutil.copytree(folder.attempt(old).path, folder.attempt(new).path)
     ended, graded = dict[str, str](), dict[str, str]()

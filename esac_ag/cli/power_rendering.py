@@ -50,7 +50,8 @@ def _assumptions(found: PowerReport) -> str:
     if design.disagreement is not None:
         reviewers += ", then an adjudicator where they are materially apart"
     return (
-        f"{plural(design.tasks, 'task')} x {plural(design.repetitions, 'repetition')}, {design.shape} effects; SD between tasks "
+        f"{plural(design.tasks, 'task')} x {plural(design.repetitions, 'repetition')}, {design.shape} "
+        "effects; SD between tasks "
         f"{design.task_sd_points:.1f}, between runs {design.run_sd_points:.1f}{origin}, {reviewers}), of "
         f"dimensions {design.dimension_sd_points:.1f}; critical failures in "
         f"{percent(design.critical_chance)} of the arm's runs, "
