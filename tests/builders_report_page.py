@@ -45,7 +45,7 @@ LOST = {Cell(task="scope-expansion", arm=CANDIDATE, repetition=one) for one in (
 """A task that the candidate has no run of, and a single run more."""
 BROKEN = Cell(task="dependencies-expansion", arm="current-restraint", repetition=2)
 """The grader could not judge it."""
-REVIEWERS = ("reviewer-1", "reviewer-2")
+REVIEWERS = ("ada", "grace")
 
 
 def a_pilot(**changes: Any) -> Manifest:  # noqa: ANN401  (arguments of `a_manifest`)

@@ -25,6 +25,7 @@ def quality_of(review: ReviewScores | None) -> Mapping[str, QualityScore] | None
             dimensions=one.dimensions,
             critical_failures=tuple(map(CriticalFailure, one.critical_failures)),
             provisional=review.provisional,
+            is_rehearsal=review.is_rehearsal,
         )
         for one in review.scores
     }

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from esac_ag.attempt import AttemptRecord, Cell, Costs
 from esac_ag.manifest.package import Dimension
 from esac_ag.manifest.plan import AgentKind, AgentPlan
 from esac_ag.report.claim import limits_of_claim
+from esac_ag.report.compact import constructed
 from esac_ag.report.comparisons import arm_comparison, arm_scores, dimension_comparison, task_arm
 from esac_ag.report.costs import arm_costs
 from esac_ag.report.counts import arm_counts, critical_count, critical_runs
 from esac_ag.report.decision_build import arm_decisions
 from esac_ag.report.escaping import visible
-from esac_ag.report.hidden_checks import baseline, check_failures
+from esac_ag.report.hidden_checks import CheckLabels, baseline, check_failures
 from esac_ag.report.inputs import ReportInputs, SpoiledAttempt, refuse_contradictions
 from esac_ag.report.manipulation import RunProof, manipulation_check
 from esac_ag.report.manipulation_view import ManipulationCheck
@@ -31,8 +30,7 @@ from esac_ag.report.view import (
     RunState,
 )
 from esac_ag.report.words import answer, notices
-
-_ROW_FIELDS: Final = set(AttemptRow.model_fields)
+from esac_ag.study.quality import is_rehearsed
 
 
 def build_view(inputs: ReportInputs) -> ReportView:
@@ -50,7 +48,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
     decisions = arm_decisions(facts, comparisons, check)
     return ReportView(
         format_version=1,
-        notices=notices(inputs.manifest, counts, check),
+        notices=notices(inputs.manifest, counts, check, is_rehearsed=is_rehearsed(inputs.quality)),
         answer=answer(inputs.manifest, comparisons),
         header=_header(facts),
         method=_method(inputs),
@@ -171,52 +169,59 @@ def cell_words(cell: Cell) -> str:
 
 def _attempt_rows(facts: Facts) -> tuple[AttemptRow, ...]:
     """One row per attempt in the order of the schedule, then of the launches."""
-    place = {cell: number for number, cell in enumerate(facts.inputs.planned)}
+    planned = enumerate(facts.inputs.planned)
+    place = {(cell.task, cell.arm, cell.repetition): number for number, cell in planned}
     recorded = {attempt.attempt_id for attempt in facts.inputs.attempts}
-    rows = [_attempt_row(facts, attempt) for attempt in facts.inputs.attempts]
+    labels = CheckLabels(facts.inputs.checks)
+    rows = [_attempt_row(facts, labels, attempt) for attempt in facts.inputs.attempts]
     rows += [
         _lost_row(facts, item) for item in facts.inputs.ledger.spoiled if item.attempt_id not in recorded
     ]
 
     def key(row: AttemptRow) -> tuple[int, bool, int, str]:
-        cell = Cell(task=row.task, arm=row.arm, repetition=row.repetition)
+        cell = (row.task, row.arm, row.repetition)
         return (place[cell], row.ordinal is None, row.ordinal or 0, row.attempt_id)
 
     return tuple(sorted(rows, key=key))
 
 
-def _attempt_row(facts: Facts, attempt: AttemptRecord) -> AttemptRow:
+def _attempt_row(facts: Facts, labels: CheckLabels, attempt: AttemptRecord) -> AttemptRow:
     counts = facts.inputs.counting.get(attempt.cell) == attempt.attempt_id
     run = facts.by_cell[attempt.cell] if counts else None
     grading = run.grading if run else None
     graded = run is not None and run.state is RunState.GRADED
+    failed = grading.failed_checks if graded and grading else ()
     quality = (facts.inputs.quality or {}).get(attempt.attempt_id)
     # Taken from validated records: validating a hundred thousand rows again takes longer than all statistics.
-    return AttemptRow.model_construct(
-        _ROW_FIELDS,
-        attempt_id=attempt.attempt_id,
-        agent_kind=attempt.agent_kind,
-        agent_label=visible(attempt.agent_label),
-        task=attempt.cell.task,
-        arm=attempt.cell.arm,
-        repetition=attempt.cell.repetition,
-        ordinal=attempt.ordinal,
-        counts=counts,
-        outcome=attempt.outcome,
-        limit=attempt.limit,
-        reason=visible(attempt.reason),
-        state=run.state if run else None,
-        invalid_reason=visible(grading.invalid_reason) if grading and grading.invalid_reason else None,
-        score=run.score if run else None,
-        dimension_scores=run.dimension_scores if run else {},
-        critical_failures=grading.critical_failures if graded and grading else (),
-        costs=attempt.costs,
-        started_at=attempt.started_at,
-        ended_at=attempt.ended_at,
-        findings=tuple(visible(text) for text in attempt.submission.findings) if attempt.submission else (),
-        failed_checks=grading.failed_checks if graded and grading else (),
-        quality=quality.points if quality and counts else None,
-        files=facts.inputs.evidence.get(attempt.attempt_id, ()),
+    return constructed(
+        AttemptRow,
+        {
+            "attempt_id": attempt.attempt_id,
+            "agent_kind": attempt.agent_kind,
+            "agent_label": visible(attempt.agent_label),
+            "task": attempt.cell.task,
+            "arm": attempt.cell.arm,
+            "repetition": attempt.cell.repetition,
+            "ordinal": attempt.ordinal,
+            "counts": counts,
+            "outcome": attempt.outcome,
+            "limit": attempt.limit,
+            "reason": visible(attempt.reason),
+            "state": run.state if run else None,
+            "invalid_reason": visible(grading.invalid_reason) if grading and grading.invalid_reason else None,
+            "score": run.score if run else None,
+            "dimension_scores": run.dimension_scores if run else {},
+            "critical_failures": grading.critical_failures if graded and grading else (),
+            "costs": attempt.costs,
+            "started_at": attempt.started_at,
+            "ended_at": attempt.ended_at,
+            "findings": tuple(visible(text) for text in attempt.submission.findings)
+            if attempt.submission
+            else (),
+            "failed_checks": labels.of(attempt.cell.task, failed),
+            "quality": quality.points if quality and counts else None,
+            "files": facts.inputs.evidence.get(attempt.attempt_id, ()),
+        },
     )
 
 

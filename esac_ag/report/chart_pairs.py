@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from esac_ag.plural import plural
 from esac_ag.report.chart_marks import (
     LABEL_CHARS,
     PLOT,
@@ -22,7 +23,7 @@ from esac_ag.report.chart_marks import (
 )
 from esac_ag.report.html_links import Links
 from esac_ag.report.measured import Measured, reason_of
-from esac_ag.report.numbers import interval_words, maybe_points, plural, signed_points
+from esac_ag.report.numbers import interval_words, maybe_points, signed_points
 from esac_ag.report.view import ArmComparison, TaskArm
 from esac_ag.statistics.estimates import Estimate, IntervalEstimate
 from esac_ag.statistics.pairs import TaskPair

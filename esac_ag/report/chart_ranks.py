@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from esac_ag.plural import plural
 from esac_ag.report.chart_marks import PLOT, SCORES, WORDS, axis, linked, mark, span, svg, text
 from esac_ag.report.html_links import Links
 from esac_ag.report.measured import Measured, ranked, reason_of
-from esac_ag.report.numbers import level_words, maybe_points, plural, points
+from esac_ag.report.numbers import level_words, maybe_points, points
 from esac_ag.report.view import ArmScores, Baseline
 from esac_ag.statistics.estimates import Estimate, IntervalEstimate
 

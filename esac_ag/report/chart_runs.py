@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from esac_ag.plural import plural
 from esac_ag.report.chart_marks import (
     LABEL_CHARS,
     PLOT,
@@ -21,7 +22,7 @@ from esac_ag.report.chart_marks import (
 )
 from esac_ag.report.html_links import Links
 from esac_ag.report.measured import Measured, unscored
-from esac_ag.report.numbers import plural, points
+from esac_ag.report.numbers import points
 from esac_ag.report.view import Baseline, Run, TaskArm
 from esac_ag.statistics.estimates import Estimate
 

@@ -10,7 +10,9 @@ from esac_ag.statistics.estimates import NotEstimable
 
 FAILED_CHECKS: Final = (
     "Hidden checks that failed in at least one graded run: in how many of the graded runs of each arm. A "
-    "check that no run failed is left out."
+    "check that no run failed is left out. Ids of hidden checks are private, for a report may be "
+    "published: behaviour-2 is the second check of behaviour that the task's grader declares, and "
+    "private/hidden-checks.csv in the study's folder names it."
 )
 UNTOUCHED: Final = (
     "What a task's untouched snapshot scores on its hidden checks, as the task's proof tells: a run that "

@@ -10,6 +10,7 @@ from esac_ag.statistics.estimates import Estimate
 from esac_ag.study.decision import REJECTING
 from esac_ag.study.decision_records import Clause, ClauseName, ClauseState, DecisionOutcome, Figure
 from esac_ag.study.evidence import Measure
+from esac_ag.study.forms import REHEARSAL
 
 CLAUSE_TITLES = {
     ClauseName.REPRODUCED_CRITICAL: "Reproduced new critical failure",
@@ -32,6 +33,7 @@ CLAUSE_EFFECTS = {
 MEASURE_WORDS = {
     Measure.QUALITY: "quality scores of the blinded review",
     Measure.CHECKS: "check scores; the protocol decides on quality scores",
+    Measure.REHEARSAL: REHEARSAL,
 }
 
 

@@ -27,6 +27,7 @@ from esac_ag.report.html_blocks import (
     table,
 )
 from esac_ag.report.html_links import Links
+from esac_ag.report.measured import review_mark
 from esac_ag.report.numbers import NO_VALUE
 from esac_ag.report.review_words import (
     AGREEMENT_HEAD,
@@ -51,7 +52,7 @@ def agreement_section(view: ReportView) -> Section:
     if review.provisional:
         blocks.append(notice(f"Provisional: {review.provisional_reason}."))
     blocks.append(bullets(list(review_facts(review))))
-    mark = " (provisional)" if review.provisional else ""
+    mark = review_mark(review)
     if review.agreement:
         rows = [(Cell(row[0]), *map(num, row[1:])) for row in agreement_rows(review)]
         caption = f"Agreement of the reviewers before any adjudication{mark}; intervals over tasks"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.markdown_table import code, table
-from esac_ag.report.measured import Measured, measures, ranked, reason_of
+from esac_ag.report.measured import Measured, measures, ranked, reason_of, review_mark
 from esac_ag.report.numbers import NO_VALUE, interval_words, level_words, maybe_points, percent
 from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.review_words import (
@@ -33,7 +33,7 @@ def review_sections(view: ReportView) -> Iterator[str]:
 def _quality(view: ReportView, measured: Measured) -> Iterator[str]:
     control, confidence = code(view.header.control), percent(view.method.confidence)
     compared = {item.arm: item for item in measured.comparisons}
-    yield f"## {measured.titled.capitalize()} of the blinded review"
+    yield f"## {measured.titled[0].upper()}{measured.titled[1:]} of the blinded review"
     yield ""
     yield from table(
         (
@@ -74,7 +74,7 @@ def _quality(view: ReportView, measured: Measured) -> Iterator[str]:
 
 
 def _agreement(review: ReviewResults) -> Iterator[str]:
-    mark = " (provisional)" if review.provisional else ""
+    mark = review_mark(review)
     yield f"## Reviewers{mark}"
     yield ""
     yield from (f"- {safe(text, limit=_LONG)}" for text in review_facts(review))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from esac_ag.report.numbers import NOT_ESTIMABLE
+from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.view import (
     ArmComparison,
     ArmScores,
@@ -17,6 +18,7 @@ from esac_ag.report.view import (
     TaskArm,
 )
 from esac_ag.statistics.estimates import Estimate, NotEstimable
+from esac_ag.study.forms import REHEARSAL
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class Measured:
     comparisons: tuple[ArmComparison, ...]
     task_arms: tuple[TaskArm, ...]
     dimensions: tuple[DimensionComparison, ...]
-    provisional: bool = False
-    """Whether a model filled in any form of the review."""
+    mark: str = ""
+    """What has to stand beside every use of the scores: that they are provisional, or a rehearsal."""
 
     @cached_property
     def by_task_and_arm(self) -> dict[tuple[str, str], TaskArm]:
@@ -40,8 +42,8 @@ class Measured:
 
     @property
     def titled(self) -> str:
-        """Its words, and that they are provisional where they are."""
-        return f"{self.words} (provisional)" if self.provisional else self.words
+        """Its words with their mark."""
+        return f"{self.words}{self.mark}"
 
 
 def measures(view: ReportView) -> Iterator[Measured]:
@@ -54,9 +56,16 @@ def measures(view: ReportView) -> Iterator[Measured]:
             view.review.comparisons,
             view.review.task_arms,
             view.review.dimensions,
-            view.review.provisional,
+            review_mark(view.review),
         )
     yield Measured("checks", "check score", view.scores, view.comparisons, view.task_arms, view.dimensions)
+
+
+def review_mark(review: ReviewResults) -> str:
+    """What has to stand beside what a review found; nothing where people alone judged."""
+    if review.is_rehearsal:
+        return f" ({REHEARSAL})"
+    return " (provisional)" if review.provisional else ""
 
 
 def ranked(scores: tuple[ArmScores, ...]) -> list[ArmScores]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from esac_ag.manifest.plan import Phase
+from esac_ag.plural import plural
 from esac_ag.report.decision_view import ArmDecision
 from esac_ag.report.inputs import ReportInputs
-from esac_ag.report.numbers import plural
 from esac_ag.report.view import ArmCounts, NextStep
 from esac_ag.study.decision_records import DecisionOutcome
 

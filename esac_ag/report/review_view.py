@@ -12,7 +12,9 @@ class ReviewResults(Record):
     """Quality scores after unblinding; check scores never stand in for one that is missing."""
 
     provisional: bool
-    """Whether a model filled in any form; every use of these scores has to say so."""
+    """Whether a model or a script filled in any form; every use of these scores has to say so."""
+    is_rehearsal: bool = False
+    """Whether a script did: no evidence at all."""
     provisional_reason: str
     submissions: int
     """Attempts with a quality score."""
@@ -24,6 +26,8 @@ class ReviewResults(Record):
     """A run that is graded and has no quality score has the state `graded` and no score."""
     dimensions: tuple[DimensionComparison, ...]
     participants: tuple[Participant, ...] = ()
+    """Under `reviewer-1` and so on, and `adjudicator`: a report may be published, and names are for
+    `review/scores.json`."""
     agreement: tuple[Agreement, ...] = ()
     """Of the reviewers, before adjudication: each dimension, then the total."""
     blinding: tuple[GuessedArms, ...] = ()

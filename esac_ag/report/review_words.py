@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from esac_ag.report.numbers import NOT_ESTIMABLE, plural
+from esac_ag.plural import plural
+from esac_ag.report.numbers import NOT_ESTIMABLE
 from esac_ag.report.review_view import ReviewResults
 from esac_ag.statistics.estimates import Estimate, NotEstimable
 from esac_ag.study.agreement import AgreementInterval, Coefficient, GuessedArms
+from esac_ag.study.forms import AuthorKind
 
 NO_REVIEW: Final = (
     "No blinded review of this study was unblinded, so there are no quality scores and there is no "
     "agreement to tell of. The protocol decides on quality scores."
 )
+_WHO: Final = {
+    AuthorKind.PERSON: "a person",
+    AuthorKind.MODEL: "a model",
+    AuthorKind.SCRIPTED: "a script, no evidence",
+}
 AGREEMENT_HEAD: Final = (
     *("Dimension", "Submissions", "Equal scores", "Weighted kappa", "Interval", "Krippendorff's alpha"),
     "Interval",
@@ -29,7 +36,7 @@ def review_facts(review: ReviewResults) -> Iterator[str]:
     if review.provisional:
         yield f"Provisional: {review.provisional_reason}."
     for one in review.participants:
-        who = f"a model, {one.author.label}" if one.author.provisional else "a person"
+        who = _WHO[one.author.kind] + (f", {one.author.label}" if one.author.label else "")
         yield f"{one.name} ({one.role}, {who}): {plural(one.forms, 'form')}."
     third = "" if review.adjudicated is None else f", of which {review.adjudicated} went to the adjudicator"
     yield f"Submissions with a quality score: {review.submissions}{third}."

@@ -113,7 +113,7 @@ class TaskBaseline(Record):
     score: MaybeEstimate
     """0 to 100."""
     failed_checks: tuple[str, ...]
-    """Ids; empty when they are not known."""
+    """Labels; empty when they are not known."""
 
 
 class Baseline(Record):
@@ -138,6 +138,7 @@ class CheckFailures(Record):
 
     task: str
     check: str
+    """Its label, such as `behaviour-2`, the second of its dimension: ids of hidden checks stay private."""
     dimension: Dimension
     critical: CriticalFailure | None
     """What a failure of it counts as; null when it counts in the score alone."""
@@ -181,6 +182,9 @@ class CostMeasure(StrEnum):
     TOUCHED_FILES = "touched_files"
     DEPENDENCIES_ADDED = "dependencies_added"
     COST = "cost"
+
+    __hash__ = str.__hash__
+    """As of `Dimension`."""
 
 
 class CostMean(Record):
@@ -237,7 +241,7 @@ class AttemptRow(Record):
     findings: tuple[str, ...]
     """What was left out on export."""
     failed_checks: tuple[str, ...] = ()
-    """Ids of failed hidden checks; empty unless the state is graded."""
+    """Labels of failed hidden checks; empty unless the state is graded."""
     quality: float | None = None
     """Quality score of the review, 0 to 100; null where there is none."""
     files: tuple[str, ...] = ()

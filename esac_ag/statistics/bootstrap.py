@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from esac_ag.clock import Seeds
 from esac_ag.manifest.plan import Interval, IntervalMethod
+from esac_ag.plural import plural
 from esac_ag.statistics.bayesian import bayesian_means
 from esac_ag.statistics.estimates import SAME, IntervalEstimate, NotEstimable, rounded
 from esac_ag.statistics.resampling import Floats, Resamples, quantile, resample
@@ -106,8 +107,7 @@ def _refusal(given: Sequence[float], what: str, task: str, values: str) -> NotEs
         return NotEstimable(reason=f"no task has a {what}")
     if len(given) < FEWEST_TASKS:
         return NotEstimable(
-            reason=f"n = {len(given)} {task}{'s' * (len(given) > 1)}: "
-            f"an interval over tasks needs at least {FEWEST_TASKS}"
+            reason=f"n = {plural(len(given), task)}: an interval over tasks needs at least {FEWEST_TASKS}"
         )
     if max(given) - min(given) <= SAME:
         return NotEstimable(

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from esac_ag.errors import InfrastructureFailure
-from esac_ag.pages.guard import MOST_BODY_BYTES, Secrets
+from esac_ag.pages.guard import MOST_BODY_BYTES, MOST_FIELDS, Secrets
 from esac_ag.pages.serving import PageServer
 
 
@@ -149,6 +149,15 @@ def test_a_body_without_end_is_refused(
     content = body if length == "told" else iter([body[:1000], body[1000:]])
     headers = {**own(server), "x-csrf": secrets.csrf, "content-type": "application/x-www-form-urlencoded"}
     assert client.post("echo", content=content, headers=headers).status_code == 413
+
+
+def test_a_form_of_more_fields_than_any_page_has_is_refused(
+    client: httpx.Client, server: PageServer, secrets: Secrets
+) -> None:
+    """It costs no more than being counted."""
+    fields = {f"f{number}": "" for number in range(MOST_FIELDS)}
+    answer = client.post("echo", data={**fields, "csrf": secrets.csrf}, headers=own(server))
+    assert answer.status_code == 403
 
 
 def test_pages_that_only_read_take_no_form(secrets: Secrets) -> None:

@@ -15,6 +15,9 @@ from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.manifest.plan import Manifest, Phase
 from esac_ag.report.build import build_view
 from esac_ag.report.gradings import facts_of
+from esac_ag.report.hidden_checks import render_labels
+from esac_ag.report.html_page import render_html
+from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
 from esac_ag.report.view import CheckTally
 from esac_ag.rooms.proofs import proof_path
@@ -62,7 +65,7 @@ def test_each_failed_check_is_counted_by_arm_with_its_dimension() -> None:
         lambda cell: 90.0 if cell.arm == "neutral" else 40.0, manifest=a_manifest(tasks=[TASK], repetitions=3)
     )
     found = build_view(study).failed_checks
-    assert [item.check for item in found] == [f"check-{number}" for number in range(4, 10)]
+    assert [item.check for item in found] == ["verification-1", *(f"{name}-2" for name in Dimension)]
     critical = found[0]
     assert (critical.task, critical.dimension, critical.critical) == (
         TASK,
@@ -74,6 +77,19 @@ def test_each_failed_check_is_counted_by_arm_with_its_dimension() -> None:
         ("current-restraint", 3, 3),
         ("markskill", 3, 3),
     ]
+
+
+def test_no_report_tells_an_id_of_a_hidden_check() -> None:
+    """Labels stand in their place in every form; a private list names them."""
+    study = a_pilot_with_gaps()
+    view = build_view(study)
+    row = next(row for row in view.attempts if row.score == 70.0)
+    assert row.failed_checks == ("robustness-2", "maintainability-2", "verification-2")
+    forms = [render_markdown(view), render_html(view), render_json(view).decode(), *render_csv(view).values()]
+    assert not any("check-7" in form for form in forms)
+    labels = render_labels(study.checks).splitlines()
+    assert labels[0] == "task,check,id,dimension,weight,critical"
+    assert "scope-restraint,robustness-2,check-7,robustness,1," in labels
 
 
 def test_an_arm_without_a_graded_run_has_no_tally_of_zero_failures() -> None:

@@ -22,6 +22,7 @@ from esac_ag.report.words import SCRIPTED_NOTICE
 from tests.builders_browser import NARROW, Opened, Scheme, opened
 from tests.builders_report import a_study
 from tests.builders_report_page import (
+    REVIEWERS,
     a_pilot_with_gaps,
     a_reviewed_pilot,
     a_scripted_pilot,
@@ -170,12 +171,17 @@ def test_what_is_missing_is_no_zero(page: str) -> None:
 def test_agreement_blinding_and_provisional_scores_are_told(view: ReportView, page: str) -> None:
     """Kappa, alpha, guesses; and a model's review is marked wherever its scores are."""
     assert "Weighted kappa" in page
+    assert "reviewer-1 (reviewer, a person): 104 forms." in page
+    assert not any(name in page for name in REVIEWERS)
     assert "Krippendorff&#39;s alpha" in page
     assert "not shown: chance is not excluded" in page
     assert view.review is not None
     review = view.review.model_copy(update={"provisional": True, "provisional_reason": "a model judged"})
     marked = render_html(view.model_copy(update={"review": review}))
     assert marked.count("(provisional)") > 10
+    rehearsed = review.model_copy(update={"is_rehearsal": True})
+    page = render_html(view.model_copy(update={"review": rehearsed}))
+    assert page.count("(scripted reviewers: a rehearsal, no evidence)") > 10
     assert "Quality scores are provisional: a model judged." in marked
 
 
