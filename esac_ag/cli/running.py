@@ -144,4 +144,4 @@ def demo_command(
     )
     view, report = write_report(folder)
     print_summary(view, stdout())
-    stdout().print(f"report: {report / 'report.md'}", soft_wrap=True)
+    stdout().print(f"report: {report / 'report.html'}", soft_wrap=True)

@@ -73,7 +73,9 @@ def test_the_guide_leads_from_a_skill_to_a_report(tmp_path: Path) -> None:
     """Every `sh` block of docs/study.md works, with a scripted agent."""
     said = done("study.md", tmp_path, {}, {})
     report = tmp_path / "my-workspace" / "results" / "rehearsal" / "report"
-    files = {"report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv"}
+    files = {"report.html", "report.md", "report.json"} | {
+        f"{name}.{ending}" for name in ("report", "decision", "sensitivity") for ending in ("csv", "parquet")
+    }
     assert {path.name for path in report.iterdir()} == files | {"revision-2"}
     assert {path.name for path in (report / "revision-2").iterdir()} == files
     assert "everything holds" in said

@@ -164,7 +164,7 @@ def test_a_revision_is_asked_for_by_its_own_word(folder: StudyFolder) -> None:
     for arguments in (["report", study, "-q"], ["report", "-q", study], ["report", "write", study, "-q"]):
         written = CliRunner().invoke(app, arguments)
         assert written.exit_code == 0, written.output
-        assert written.output == f"report: {folder.report / 'report.md'}\n"
+        assert written.output == f"report: {folder.report / 'report.html'}\n"
     told = CliRunner().invoke(app, ["report", "revise", study, "--reason", WHY, "-q"])
     assert told.exit_code == 0, told.output
     assert "revision-2" in told.output
