@@ -41,6 +41,17 @@ def test_importing_every_module_writes_and_prints_nothing(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_no_module_imports_what_takes_a_second() -> None:
+    """`scipy.stats` waits for the one number that needs it; reports and audits do not wait for it."""
+    program = (
+        "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)\nprint(*sys.modules)"
+    )
+    argv = [sys.executable, "-c", program, *MODULES]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert "scipy.special" in done.stdout.split()
+    assert "scipy.stats" not in done.stdout.split()
+
+
 def test_the_command_line_imports_nothing_that_costs() -> None:
     """`--help` needs none of the libraries that take long to import."""
     program = "import sys; import esac_ag.cli.app; print(*sys.modules)"
