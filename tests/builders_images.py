@@ -41,7 +41,7 @@ def a_runner(folder: Path, *, base: Mapping[str, object] | None = None) -> Path:
 
 
 def remove_images(store: ImageStore, *references: str) -> None:
-    """Take images away, while nobody on this machine builds any."""
+    """Take images away while nobody on this machine builds any."""
     with images_lock():
         for reference in references:
             store.remove(reference)
