@@ -1,8 +1,10 @@
-"""Time and memory of analysing a study, by its size: records from JSON, then the whole view of the report.
+"""Time and memory of a study's report, by its size: reading its folder, analysing it, and writing each file.
 
-250 tasks, 4 arms; what grows is the tasks up to there, then the repetitions. Every size runs in a process of
-its own, whose peak is the kernel's count. Times are the processor's, so that other work on the machine does
-not fail the bounds. Reading files from disk is not in it.
+A folder of every size is made in a temporary place, as a real one lies on disk: 250 tasks, 4 arms; what grows
+is the tasks up to there, then the repetitions. Every size is measured in a process of its own, whose peak is
+the kernel's count. Times are the processor's, so that other work on the machine hardly moves the bounds:
+reading and analysing 100,000 attempts within 30 s and 1 GiB, and nothing that grows faster than the number of
+attempts. Growth is compared within one run, between a size and the one before.
 
 usage: python -m benchmarks.analysis [--sizes 1000 10000 100000]
 """
@@ -14,135 +16,134 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
-from esac_ag.attempt import AttemptRecord, Cell, Grading
-from esac_ag.manifest.plan import IntervalMethod, Phase
+from benchmarks.study_folder import write_study
+from esac_ag.conduct.reporting import rendered, report_inputs
 from esac_ag.report.build import build_view
-from esac_ag.report.compact import compact, many_records
-from esac_ag.report.gradings import GradingFacts
-from esac_ag.report.inputs import ReportInputs
-from esac_ag.schedule import make_schedule
-from tests.builders_report import (
-    MANIFEST_SHA256,
-    SEED,
-    a_grading,
-    a_manifest,
-    a_package,
-    an_attempt,
-    varied_score,
-)
+from esac_ag.report.compact import many_records
 
 MOST_S = 30.0
 MOST_MIB = 1024.0
 MOST_GROWTH = 1.3
 """Seconds per attempt at one size over those at the size before."""
-ARMS = ("neutral", "current-restraint", "second", "markskill")
-MOST_TASKS = 250
-FAMILIES = 6
+READING, ANALYSIS = "reading", "analysis"
+BOUND = (READING, ANALYSIS)
+"""The parts that the bound of 30 s is on; the peak is of everything."""
+NOISE_S = 0.5
+"""Parts below are too short for their growth to be told from noise."""
 
 
-class Reading:
-    """Records as a report reads them, with the time that only reading took."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the report of one study took."""
 
-    def __init__(self) -> None:
-        """Nothing read yet."""
-        self.taken_s = 0.0
+    attempts: int
+    parts_s: dict[str, float]
+    """Processor time of reading, of the analysis, and of each file by its name."""
+    sizes: dict[str, int]
+    """Bytes of each file."""
+    peak_mib: float
 
-    def attempt(self, text: str) -> AttemptRecord:
-        """One attempt."""
-        started = time.process_time()
-        record = compact(AttemptRecord.model_validate_json(text))
-        self.taken_s += time.process_time() - started
-        return record
+    @property
+    def bound_s(self) -> float:
+        """Time that the bound is on."""
+        return sum(self.parts_s[part] for part in BOUND)
 
-    def grading(self, text: str) -> GradingFacts:
-        """One grading."""
-        started = time.process_time()
-        facts = GradingFacts.of(Grading.model_validate_json(text))
-        self.taken_s += time.process_time() - started
-        return facts
-
-
-def inputs_of(size: int, reading: Reading) -> ReportInputs:
-    """A study of about as many attempts."""
-    tasks = [f"task-{number}" for number in range(min(MOST_TASKS, max(12, size // (len(ARMS) * 5))))]
-    repetitions = round(size / len(tasks) / len(ARMS))
-    manifest = a_manifest(
-        tasks=tasks,
-        arms=ARMS,
-        repetitions=repetitions,
-        phase=Phase.PRIMARY,
-        method=IntervalMethod.STUDENTISED_SMOOTHED,
-    )
-    interval = manifest.analysis.interval.model_copy(update={"replicates": 10_000})
-    analysis = manifest.analysis.model_copy(update={"interval": interval})
-    manifest = manifest.model_copy(update={"analysis": analysis})
-    attempts: list[AttemptRecord] = []
-    gradings: dict[str, GradingFacts] = {}
-    counting: dict[Cell, str] = {}
-    planned = make_schedule(SEED, tasks, ARMS, repetitions)
-    for cell in planned:
-        attempt = reading.attempt(an_attempt(cell, manifest).model_dump_json())
-        attempts.append(attempt)
-        text = a_grading(attempt, varied_score(cell)).model_dump_json()
-        gradings[attempt.attempt_id] = reading.grading(text)
-        counting[attempt.cell] = attempt.attempt_id
-    return ReportInputs(
-        manifest=manifest,
-        manifest_sha256=MANIFEST_SHA256,
-        planned=planned,
-        attempts=tuple(attempts),
-        gradings=gradings,
-        counting=counting,
-        tasks={
-            name: a_package(
-                name, family=f"family-{number % FAMILIES}", contrast=("restraint", "expansion")[number % 2]
-            )
-            for number, name in enumerate(tasks)
-        },
-    )
+    def each_ms(self, part: str) -> float:
+        """Of one attempt."""
+        return 1000 * self.parts_s[part] / self.attempts
 
 
-def child(size: int) -> None:
-    """Analyse one study and print what it took as JSON."""
-    reading = Reading()
+def child(folder: Path) -> None:
+    """Make the report of one study and print what each part took as JSON."""
+    parts: dict[str, float] = {}
+    last = time.process_time()
+
+    def ended(part: str) -> None:
+        nonlocal last
+        now = time.process_time()
+        parts[part], last = now - last, now
+
     with many_records():
-        inputs = inputs_of(size, reading)
-        started = time.process_time()
+        _, inputs = report_inputs(folder)
+        ended(READING)
         view = build_view(inputs)
-    view_s = time.process_time() - started
-    assert len(view.attempts) == len(inputs.attempts)
+        ended(ANALYSIS)
+    attempts = len(inputs.attempts)
+    assert len(view.attempts) == attempts
+    # As `esac-ag report` does: the view is all that is rendered, one file after the other.
+    del _, inputs
+    sizes = {}
+    for name, data in rendered(view):
+        ended(name)
+        sizes[name] = len(data)
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    told = {"attempts": len(inputs.attempts), "read_s": reading.taken_s, "view_s": view_s}
-    print(json.dumps(told | {"peak_mib": peak_mib}))
+    print(json.dumps({"attempts": attempts, "parts_s": parts, "sizes": sizes, "peak_mib": peak_mib}))
+
+
+def measured(size: int) -> Told:
+    """What a study of about as many attempts takes, in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="esac-ag-bench-") as place:
+        folder = Path(place) / "study"
+        # In a process of its own, like the measurement: neither leaves memory to the next size.
+        for step in ("--make", "--child"):
+            argv = [sys.executable, "-m", "benchmarks.analysis", step, str(folder), "--sizes", str(size)]
+            said = subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return Told(**json.loads(said))
+
+
+def show(told: Told) -> None:
+    """A table of the parts of one size."""
+    print(
+        f"{told.attempts:,} attempts: {told.bound_s:.1f} s to read and analyse, "
+        f"peak {told.peak_mib:.0f} MiB with all files",
+        flush=True,
+    )
+    for part, taken_s in told.parts_s.items():
+        size = f", {told.sizes[part] / 2**20:6.1f} MiB" if part in told.sizes else ""
+        print(f"  {part:18} {taken_s:6.2f} s, {told.each_ms(part):.4f} ms each{size}", flush=True)
+
+
+def broken(told: Told, before: Told | None) -> Iterator[str]:
+    """The bounds that a size breaks."""
+    if told.bound_s > MOST_S:
+        yield f"{told.attempts:,} attempts: {told.bound_s:.1f} s of {MOST_S:g} to read and analyse"
+    if told.peak_mib > MOST_MIB:
+        yield f"{told.attempts:,} attempts: {told.peak_mib:.0f} of {MOST_MIB:g} MiB"
+    for part, taken_s in told.parts_s.items():
+        if before is None or taken_s < NOISE_S:
+            continue
+        growth = told.each_ms(part) / before.each_ms(part) if before.parts_s.get(part) else 0.0
+        print(f"  {part:18} x {growth:.2f} per attempt from {before.attempts:,} to {told.attempts:,}")
+        if growth > MOST_GROWTH and before.parts_s[part] >= NOISE_S / 10:
+            yield f"{part}: x {growth:.2f} per attempt from {before.attempts:,} to {told.attempts:,}"
 
 
 def main() -> int:
     """Measure every size, print, and fail above a limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.make:
+        write_study(options.make, options.sizes[0])
+        return 0
     if options.child:
         child(options.child)
         return 0
-    failed, before = [], None
+    failed: list[str] = []
+    before = None
     for size in options.sizes:
-        argv = [sys.executable, "-m", "benchmarks.analysis", "--child", str(size)]
-        told = json.loads(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
-        taken_s = told["read_s"] + told["view_s"]
-        each_ms = 1000 * taken_s / told["attempts"]
-        print(
-            f"{told['attempts']:7,} attempts: {told['read_s']:5.1f} s to read records, "
-            f"{told['view_s']:5.1f} s to analyse, {each_ms:.3f} ms each, peak {told['peak_mib']:.0f} MiB",
-            flush=True,
-        )
-        if taken_s > MOST_S or told["peak_mib"] > MOST_MIB:
-            failed.append(f"{size}: {taken_s:.1f} s of {MOST_S}, {told['peak_mib']:.0f} of {MOST_MIB} MiB")
-        if before is not None and each_ms > MOST_GROWTH * before:
-            failed.append(f"{size}: {each_ms:.3f} ms each after {before:.3f}")
-        before = each_ms
+        told = measured(size)
+        show(told)
+        failed += broken(told, before)
+        before = told
     print("bounds: " + ("; ".join(failed) if failed else "kept"), file=sys.stderr)
     return 1 if failed else 0
 

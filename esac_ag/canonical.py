@@ -15,6 +15,7 @@ from typing import Any
 
 import rfc8785
 from pydantic import BaseModel, JsonValue
+from pydantic_core import from_json, to_json
 
 IGNORED_FOLDERS = frozenset({".git", ".pytest_cache", "__pycache__", "node_modules", "test-results"})
 IGNORED_SUFFIXES = (".pyc", ".pyo")
@@ -46,7 +47,56 @@ def sha256_of(value: BaseModel | JsonValue) -> str:
 def canonical_json(value: BaseModel | JsonValue) -> bytes:
     """The RFC 8785 canonical form of a record or a JSON value."""
     plain: Any = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return rfc8785.dumps(plain)
+    # The library writes value by value in Python. A large report takes a sixth of the time where the
+    # standard library's encoder writes the same bytes, which is nearly everywhere.
+    try:
+        return _ENCODER.encode(_ordinary(plain)).encode()
+    except (_Unusual, UnicodeEncodeError):
+        return rfc8785.dumps(plain)
+
+
+class _Unusual(Exception):
+    """A value that the standard library's encoder may write otherwise than RFC 8785 asks for."""
+
+
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, sort_keys=True, separators=(",", ":")
+)
+_WHOLE = float(2**53)
+"""Whole numbers below are exact as floats, and are written without a point."""
+_PLAIN_FROM = 1e-4
+"""Python writes fractions from here on as ECMAScript does, without an exponent."""
+
+
+def _ordinary(value: Any) -> Any:  # noqa: ANN401  (whatever a caller passes)
+    """The value with whole floats as integers.
+
+    Raises:
+        _Unusual: some part of it needs the rules of RFC 8785.
+    """
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return value
+    if kind is dict:
+        return {_ordinary_key(key): _ordinary(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_ordinary(item) for item in value]
+    if kind is int and -_WHOLE < value < _WHOLE:
+        return value
+    if kind is float:
+        size = abs(value)
+        if size < _WHOLE and value.is_integer():
+            return int(value)
+        if _PLAIN_FROM <= size < _WHOLE:
+            return value
+    raise _Unusual
+
+
+def _ordinary_key(key: Any) -> str:  # noqa: ANN401
+    """A key that sorts by code points as it does by UTF-16 units."""
+    if type(key) is str and key.isascii():
+        return key
+    raise _Unusual
 
 
 def hash_rule(data: bytes) -> HashRule:
@@ -82,6 +132,21 @@ def tree_sha256(files: Iterable[tuple[str, str]]) -> str:
     records = ["/".join(parts) + "\0" + digest for parts, digest in kept]
     # Names that are not Unicode arrive with surrogate escapes and are hashed as their bytes.
     return sha256_of_bytes("\n".join(records).encode("utf-8", "surrogateescape"))
+
+
+def refuse_ambiguous(data: bytes) -> None:
+    """Refuse the JSON that `loads_strict` refuses, without its values: much faster where it is compact.
+
+    Raises:
+        JsonRefused, ValueError, RecursionError: as `loads_strict`.
+    """
+    try:
+        # A key that is there twice is written once, so that the bytes are no longer the same.
+        if to_json(from_json(data, allow_inf_nan=False)) == data:
+            return
+    except ValueError:
+        pass
+    loads_strict(data)
 
 
 def loads_strict(text: str | bytes) -> JsonValue:

@@ -2,6 +2,7 @@
 
 HarnessError                    2
 ├── UsageError                 64   the command line or its arguments are wrong
+│   └── FormChanged            64   somebody else has saved the form meanwhile; nothing was saved
 ├── InputRefused                1   a file we were given is wrong; findings tell each fault
 │   └── SubstitutionRefused     1   sealed bytes differ from the bytes at hand
 ├── InfrastructureFailure       2   the machine, the engine or a service failed; worth a retry
@@ -12,6 +13,7 @@ HarnessError                    2
 │   └── ServiceFailure          2   a model endpoint failed after all retries
 ├── StudyBusy                   2   another harness works on the study
 ├── StudyPaused                 2   failures of the infrastructure used up the retries; resume later
+├── DisclosureRefused           4   something was found that must not be published; nothing was written
 ├── LedgerCorrupt               1   the ledger does not verify; nothing was changed
 └── Interrupted               130   Ctrl-C or SIGTERM; the study can be resumed
 """
@@ -63,6 +65,10 @@ class UsageError(HarnessError):
     exit_code = 64
 
 
+class FormChanged(UsageError):
+    """A review's form was saved elsewhere since it was read; nothing was saved over that."""
+
+
 class InputRefused(HarnessError):
     """A file that we were given is wrong."""
 
@@ -103,6 +109,12 @@ class StudyBusy(HarnessError):
 
 class StudyPaused(HarnessError):
     """Failures of the infrastructure used up the retries; the study can go on later."""
+
+
+class DisclosureRefused(HarnessError):
+    """Something was found that must not be published; nothing was written."""
+
+    exit_code = 4
 
 
 class LedgerCorrupt(HarnessError):

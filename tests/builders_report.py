@@ -51,6 +51,7 @@ from esac_ag.manifest.plan import (
 )
 from esac_ag.report.gradings import GradingFacts
 from esac_ag.report.inputs import LedgerSummary, ReportInputs
+from esac_ag.report.loaded_facts import LoadedFacts
 from esac_ag.schedule import make_schedule, schedule_sha256
 
 GOLDEN = Path(__file__).parent / "golden" / "report"
@@ -161,7 +162,7 @@ def a_study(
     scores = {cell: score_of(cell) for cell in planned}
     attempts = {cell: change(an_attempt(cell, manifest)) for cell in planned if scores[cell] is not None}
     records = {
-        attempt.attempt_id: record
+        attempt.attempt_id: LoadedFacts.of(record)
         for attempt in attempts.values()
         if attempt.agent_kind is not AgentKind.SCRIPTED and (record := loaded(a_loaded(attempt)))
     }

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: the real engine, and the image that agents run in."""
+"""Fixtures of all tests: the real engine, the image that agents run in, a real browser."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from esac_ag.clock import opaque_id
 from esac_ag.errors import EngineUnavailable
 from esac_ag.sandbox.docker import DockerEngine, ImageStore, connect
 from esac_ag.sandbox.image_definition import ImageKind
 from esac_ag.sandbox.images import build_images
+from tests.builders_browser import running_browser
 
 RUNNER = Path(__file__).resolve().parent.parent / "runner"
 
@@ -45,3 +47,13 @@ def agent_image(docker_engine: DockerEngine) -> str:
     finally:
         store.close()
     return report.of(ImageKind.AGENT).reference
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The installed browser, for the tests of one module; a missing one is a failure.
+
+    Not for the session: while it runs, its thread refuses `asyncio.run`, which tests of other modules call.
+    """
+    with running_browser() as running:
+        yield running

@@ -68,12 +68,13 @@ class StudyFolder:
         self.schedule = path / "schedule.json"
         self.tasks = path / "tasks.json"
         self.ledger = path / "ledger.jsonl"
+        self.attempts = path / "attempts"
         self.report = path / "report"
         """The first report; `revision-2` and so on lie in it."""
 
     def attempt(self, attempt_id: str) -> AttemptFolder:
         """The folder of one launch."""
-        return AttemptFolder(self.path / "attempts" / attempt_id)
+        return AttemptFolder(self.attempts / attempt_id)
 
     def revision(self, number: int) -> Path:
         """The folder of a report: of the first one, or of a numbered revision."""

@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from esac_ag.artifacts import PRIVATE_FOLDER_MODE, write_atomic
 from esac_ag.canonical import canonical_json
+from esac_ag.errors import StudyBusy
 
 PRIVATE_FILE_MODE: Final = 0o600
 LOCKED_FILE_MODE: Final = 0o444
@@ -64,11 +65,22 @@ class PersonFolder:
         """Keep other processes from writing here meanwhile.
 
         Raises:
-            filelock.Timeout: another one has been writing for `MOST_WAIT_S`.
+            StudyBusy: another one has been writing for `MOST_WAIT_S`.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.path / ".lock", timeout=MOST_WAIT_S):
+        lock = FileLock(self.path / ".lock", timeout=MOST_WAIT_S)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise StudyBusy(
+                "another process is writing this reviewer's forms",
+                where=str(self.path),
+                remedy="close the other page or command, then try again",
+            ) from error
+        try:
             yield
+        finally:
+            lock.release()
 
 
 class ReviewFolder:

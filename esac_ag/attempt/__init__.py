@@ -52,6 +52,18 @@ class Cell(Record):
     arm: Identifier
     repetition: Annotated[int, Field(ge=1)]
 
+    def __hash__(self) -> int:
+        """Cells are looked up so often that the general way of records would be most of it."""
+        return hash((self.task, self.arm, self.repetition))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same measurement."""
+        if self is other:
+            return True
+        if not isinstance(other, Cell):
+            return NotImplemented
+        return (self.task, self.arm, self.repetition) == (other.task, other.arm, other.repetition)
+
 
 class Usage(Record):
     """Tokens and calls of an attempt; null is unknown, never zero."""

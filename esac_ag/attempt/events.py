@@ -10,6 +10,7 @@ from typing import Annotated, Literal, assert_never
 from pydantic import Field
 
 from esac_ag.attempt import GRADED_OUTCOMES, Cell, GradingStatus, Outcome
+from esac_ag.attempt.digests import NONE, Digests
 from esac_ag.attempt.review_events import (
     AdjudicationPrepared,
     ArmsGuessed,
@@ -200,7 +201,7 @@ class AttemptState:
     ordinal: int
     outcome: Outcome | None = None
     reason: str = ""
-    artifacts: dict[str, str] = field(default_factory=dict)
+    artifacts: Digests = NONE
     grading: GradingStatus | None = None
     spoiled_gradings: int = 0
 
@@ -303,7 +304,7 @@ class StudyState:
             raise ValueError(f"cell {attempt.cell} is counted twice")
         attempt.outcome = body.outcome
         attempt.reason = body.reason
-        attempt.artifacts.update(body.artifacts)
+        attempt.artifacts = attempt.artifacts.updated(body.artifacts)
         if attempt.counts:
             self._counting[attempt.cell] = attempt
 
@@ -314,7 +315,7 @@ class StudyState:
                 self._judge(attempt, body)
             case AttemptGraded():
                 attempt.grading = body.status
-                attempt.artifacts.update(body.artifacts)
+                attempt.artifacts = attempt.artifacts.updated(body.artifacts)
             case GradingSpoiled():
                 attempt.spoiled_gradings += 1
             case _:
@@ -326,7 +327,7 @@ class StudyState:
             raise ValueError(f"attempt {body.attempt_id} is judged when nothing of it is to be judged")
         if body.file in attempt.artifacts:
             raise ValueError(f"judgment {body.file} of attempt {body.attempt_id} is made twice")
-        attempt.artifacts[body.file] = body.sha256
+        attempt.artifacts = attempt.artifacts.updated({body.file: body.sha256})
 
     def _known(self, attempt_id: str) -> AttemptState:
         try:

@@ -11,15 +11,13 @@ import typer
 from esac_ag.cli.place import JsonOption, print_json, stdout
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from esac_ag.conduct.power import PowerReport, StudyCalibration
+    from esac_ag.conduct.power_plan import PlannedDesign
     from esac_ag.manifest.plan import Interval
-    from esac_ag.statistics.power import PowerResult, Rate
     from esac_ag.statistics.simulation import PowerDesign
 
-USUAL_SD_POINTS = 10.0
-"""Assumed where no study and no option tells a spread."""
+USUAL_TASKS, USUAL_REPETITIONS, USUAL_THRESHOLD = 12, 3, 5.0
+USUAL_REPLICATES = 999
+"""Of one interval: a plan's ten thousand would take ten times as long and change a share by a percent."""
 
 
 class ShapeName(StrEnum):
@@ -32,10 +30,36 @@ class ShapeName(StrEnum):
 
 def power(
     *,
-    tasks: Annotated[int, typer.Option("--tasks", min=2, max=10_000, help="Paired tasks.")] = 12,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifest",
+            "--draft",
+            help="A draft or manifest to take rules, families, sizes and analysis from.",
+            show_default=False,
+        ),
+    ] = None,
+    tasks: Annotated[
+        int | None,
+        typer.Option(
+            "--tasks",
+            min=2,
+            max=10_000,
+            help="Paired tasks; 12 unless a plan tells them.",
+            show_default=False,
+        ),
+    ] = None,
     repetitions: Annotated[
-        int, typer.Option("-k", "--repetitions", min=1, max=1000, help="Runs of a task under each arm.")
-    ] = 3,
+        int | None,
+        typer.Option(
+            "-k",
+            "--repetitions",
+            min=1,
+            max=1000,
+            help="Runs of a task under each arm; 3 unless a plan tells them.",
+            show_default=False,
+        ),
+    ] = None,
     effect: Annotated[
         list[float] | None,
         typer.Option(
@@ -70,27 +94,64 @@ def power(
         float, typer.Option("--reviewer-sd", min=0, max=100, help="SD of one reviewer's error, in points.")
     ] = 0.0,
     reviewers: Annotated[
-        int, typer.Option("--reviewers", min=1, max=100, help="Reviewers whose scores are averaged.")
-    ] = 2,
+        int | None,
+        typer.Option(
+            "--reviewers",
+            min=1,
+            max=100,
+            help="Reviewers whose scores are averaged; 2 unless a plan tells them.",
+            show_default=False,
+        ),
+    ] = None,
+    dimension_sd: Annotated[
+        float,
+        typer.Option("--dimension-sd", min=0, max=100, help="SD of a run's dimensions about its score."),
+    ] = 10.0,
+    critical: Annotated[
+        float,
+        typer.Option("--critical", min=0, max=1, help="Chance of a critical failure in a run of the arm."),
+    ] = 0.0,
+    control_critical: Annotated[
+        float,
+        typer.Option("--control-critical", min=0, max=1, help="The same in a run of the control."),
+    ] = 0.0,
+    cost_ratio: Annotated[
+        float,
+        typer.Option("--cost-ratio", min=0.01, max=100, help="True costs of the arm to the control's."),
+    ] = 1.0,
     shape: Annotated[
         ShapeName, typer.Option("--shape", help="How the effect differs between tasks.")
     ] = ShapeName.NORMAL,
     threshold: Annotated[
-        float, typer.Option("--threshold", min=0.1, max=100, help="Practical improvement, in points.")
-    ] = 5.0,
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0.1,
+            max=100,
+            help="Practical improvement, in points; 5 unless a plan tells it.",
+            show_default=False,
+        ),
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option("--method", help="Interval method, as in a manifest.", show_default=False),
     ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", min=0.501, max=0.999, help="Of the intervals.")
-    ] = 0.95,
+        float | None,
+        typer.Option(
+            "--confidence",
+            min=0.501,
+            max=0.999,
+            help="Of the intervals; 0.95 unless a plan tells it.",
+            show_default=False,
+        ),
+    ] = None,
     replicates: Annotated[
         int, typer.Option("--replicates", min=100, max=1_000_000, help="Resamples of one interval.")
-    ] = 999,
+    ] = USUAL_REPLICATES,
     studies: Annotated[
         int, typer.Option("--studies", min=1, max=100_000, help="Simulated studies for each effect.")
-    ] = 500,
+    ] = 1000,
     seed: Annotated[str, typer.Option("--seed", help="Of everything that is drawn.")] = "power",
     study: Annotated[
         Path | None,
@@ -98,105 +159,69 @@ def power(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Simulate a design before it is sealed: power, width, and how often it decides wrongly."""
-    from esac_ag.conduct.power import calibrated_from, power_report
+    """Simulate a design before it is sealed: power, width, and how often its rules decide wrongly."""
+    from esac_ag.cli.power_rendering import print_power
+    from esac_ag.conduct.power import calibrated_from, power_report, spreads_of
+    from esac_ag.conduct.power_plan import DecisionPlan, planned_design
+    from esac_ag.manifest.plan import ReviewPlan
 
+    planned = planned_design(plan) if plan else None
     calibration = calibrated_from(study) if study else None
-    task_sd_points, run_sd_points = _spreads(calibration, task_sd, run_sd)
-    effects = tuple(effect or (0.0, threshold, 2 * threshold))
+    spreads = spreads_of(calibration, task_sd, run_sd)
+    usual = planned.decision if planned else DecisionPlan.usual(tasks or USUAL_TASKS)
+    decided = usual.of_size(tasks or len(usual.places))
+    limit = threshold or (planned.threshold_points if planned else USUAL_THRESHOLD)
+    review = planned.review if planned else ReviewPlan()
+    effects = tuple(effect or (0.0, limit, 2 * limit))
     design = _design(
-        tasks=tasks,
-        repetitions=repetitions,
+        shape,
+        tasks=len(decided.places),
+        repetitions=repetitions or (planned.repetitions if planned else USUAL_REPETITIONS),
         effect_points=effects[0],
-        task_sd_points=task_sd_points,
-        run_sd_points=run_sd_points,
+        task_sd_points=spreads.task_sd_points,
+        run_sd_points=spreads.run_sd_points,
         reviewer_sd_points=reviewer_sd,
-        reviewers=reviewers,
-        shape=shape,
-        threshold_points=threshold,
+        reviewers=reviewers or review.reviewers,
+        threshold_points=limit,
+        disagreement=review.disagreement,
+        dimension_sd_points=dimension_sd,
+        critical_chance=critical,
+        control_critical_chance=control_critical,
+        cost_ratio=cost_ratio,
     )
-    interval = _interval(method, confidence, replicates, seed)
-    found = power_report(design, effects, interval, studies, calibration)
+    found = power_report(
+        design,
+        effects,
+        _interval(planned, method, confidence, replicates, seed),
+        studies,
+        plan=decided,
+        calibration=calibration,
+        notices=(*(planned.notices if planned else ()), *spreads.notices),
+    )
     if json:
         print_json(found)
     else:
         print_power(found, stdout())
 
 
-def _spreads(
-    calibration: StudyCalibration | None, task_sd: float | None, run_sd: float | None
-) -> tuple[float, float]:
-    from esac_ag.conduct.power import spread
-    from esac_ag.statistics.estimates import estimate
-
-    usual = estimate(USUAL_SD_POINTS)
-    spreads = calibration.spreads if calibration else None
-    return (
-        spread(spreads.task_sd_points if spreads else usual, task_sd, "--task-sd"),
-        spread(spreads.run_sd_points if spreads else usual, run_sd, "--run-sd"),
-    )
-
-
-def _design(*, shape: ShapeName, **values: float) -> PowerDesign:
+def _design(shape: ShapeName, **values: object) -> PowerDesign:
     from esac_ag.statistics.simulation import EffectShape, PowerDesign
 
     return PowerDesign.model_validate({**values, "shape": EffectShape(shape.value)})
 
 
-def _interval(method: str | None, confidence: float, replicates: int, seed: str) -> Interval:
+def _interval(
+    planned: PlannedDesign | None, method: str | None, confidence: float | None, replicates: int, seed: str
+) -> Interval:
     from esac_ag.manifest.plan import Interval, IntervalMethod
 
-    plain = Interval(confidence=confidence, replicates=replicates, seed=seed)
-    if method is None:
-        return plain
+    plain = planned.interval if planned else Interval(seed=seed)
     names = [item.value for item in IntervalMethod]
-    if method not in names:
+    if method is not None and method not in names:
         raise typer.BadParameter(f"{method} is none of {', '.join(names)}", param_hint="--method")
-    return plain.model_copy(update={"method": IntervalMethod(method)})
-
-
-def print_power(found: PowerReport, console: Console) -> None:
-    """What was assumed, then a line per effect."""
-    from rich import box
-    from rich.table import Table
-
-    from esac_ag.report.numbers import METHOD_NAMES, percent
-
-    design, first = found.results[0].design, found.results[0]
-    for notice in found.notices:
-        console.print(notice, style="bold yellow", soft_wrap=True, markup=False)
-    origin = f" (from {found.calibration.study_id})" if found.calibration else ""
-    console.print(
-        f"{design.tasks} tasks x {design.repetitions} repetitions, {design.shape} effects; SD between tasks "
-        f"{design.task_sd_points:.1f}, between runs {design.run_sd_points:.1f}{origin}, of a reviewer "
-        f"{design.reviewer_sd_points:.1f} ({design.reviewers}); {METHOD_NAMES[first.interval.method]}, "
-        f"{percent(first.interval.confidence)}; {first.studies} studies",
-        soft_wrap=True,
-        markup=False,
-    )
-    table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
-    for name in ("Effect", "Sign", "Above", "Equiv.", "Width", "Covers", "Wrong", "F.ben.", "F.impr."):
-        table.add_column(name, justify="right", no_wrap=True)
-    for result in found.results:
-        table.add_row(*_cells(result))
-    console.print(table)
-    console.print(
-        "Sign: interval on the true side of zero; Above: above the threshold; Equiv.: within it on both "
-        "sides; Width: median, points; Wrong: on the other side of zero; F.ben., F.impr.: above zero, or "
-        "above the threshold, though the truth is not.",
-        soft_wrap=True,
-    )
-
-
-def _cells(result: PowerResult) -> tuple[str, ...]:
-    from esac_ag.report.numbers import maybe_points, signed_points
-
-    def shown(rate: Rate) -> str:
-        return f"{100 * rate.share:.1f}%"
-
-    return (
-        signed_points(result.true_effect_points),
-        *map(shown, (result.excludes_zero, result.above_threshold, result.equivalent)),
-        maybe_points(result.width_points),
-        *map(shown, (result.coverage, result.wrong_sign, result.false_benefit, result.false_improvement)),
+    return Interval(
+        method=plain.method if method is None else IntervalMethod(method),
+        confidence=confidence or plain.confidence,
+        replicates=replicates,
+        seed=seed,
     )

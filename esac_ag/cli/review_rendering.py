@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from esac_ag.cli.asking import line
 from esac_ag.cli.place import stderr
 from esac_ag.manifest.findings import shown_text
+from esac_ag.plural import plural
 from esac_ag.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -35,21 +37,22 @@ def say_lacking(lacking: Mapping[str, tuple[FormFault, ...]], console: Console) 
 
 
 def print_status(status: ReviewStatus, console: Console) -> None:
-    """Who is how far, and what comes next."""
-    table = Table("who", "role", "by", "packets", "begun", "submitted", "locked", "guessed")
+    """Who is how far, and what comes next; whole at 80 columns, for names fold and nothing is cut."""
+    table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
+    table.add_column("who, and what filled in", overflow="fold")
+    for name in ("role", "submitted", "begun", "locked", "guessed"):
+        table.add_column(name, no_wrap=True)
     for one in status.people:
         progress = one.progress
-        author = f"{one.author.kind} {one.author.label}".strip() + (
-            ", PROVISIONAL" if one.provisional else ""
-        )
-        counts = (progress.packets, progress.begun, progress.submitted)
+        author = ", ".join(filter(None, (f"{one.author.kind} {one.author.label}".strip(), one.author.mark)))
+        counts = (f"{progress.submitted} of {progress.packets}", str(progress.begun))
         marks = ("yes" if yes else "no" for yes in (progress.locked, one.guessed))
-        table.add_row(_safe(one.name), one.role, _safe(author), *map(str, counts), *marks)
+        table.add_row(f"{_safe(one.name)} ({_safe(author)})", one.role, *counts, *marks)
     console.print(table)
     for one in status.people:
         say_lacking(one.lacking, console)
     if status.disagreements is not None:
-        console.print(f"material disagreement on {status.disagreements} submissions")
+        console.print(f"material disagreement on {plural(status.disagreements, 'submission')}")
     console.print(f"next: {_safe(status.next)}", soft_wrap=True)
 
 
@@ -58,7 +61,7 @@ def print_scores(scores: ReviewScores, console: Console) -> None:
     if scores.provisional:
         console.print(f"[yellow]PROVISIONAL: {_safe(scores.provisional_reason)}[/yellow]", soft_wrap=True)
     adjudicated = sum(one.source == "adjudicator" for one in scores.scores)
-    console.print(f"{len(scores.scores)} submissions scored, {adjudicated} by the adjudicator")
+    console.print(f"{plural(len(scores.scores), 'submission')} scored, {adjudicated} by the adjudicator")
     table = Table("agreement", "equal", "weighted kappa", "Krippendorff's alpha")
     for one in scores.agreement:
         shown = (_shown(one.kappa.estimate), _shown(one.alpha.estimate))
@@ -80,12 +83,13 @@ def ask_guesses(study: Path, reviewer: str) -> dict[str, str | None]:
     """Ask for the arm of each packet; an empty line is no idea.
 
     Raises:
+        UsageError: nobody has to guess, or not yet.
         typer.Abort: standard input has ended.
     """
-    from esac_ag.conduct.collect import read_study
     from esac_ag.conduct.review_desk import ReviewDesk
+    from esac_ag.conduct.review_locking import arms_to_guess
 
-    arms = [arm.id for arm in read_study(study).manifest.arms]
+    arms = arms_to_guess(study, reviewer)
     stderr().print(f"arms: {_safe(', '.join(arms))}; an empty line where you have no idea", soft_wrap=True)
     found: dict[str, str | None] = {}
     for packet in ReviewDesk.open(study, reviewer).book.packets:

@@ -19,7 +19,8 @@ from esac_ag.errors import HarnessError, InputRefused, SubstitutionRefused
 from esac_ag.ledger import read_state
 from esac_ag.manifest.package import TaskPackage, TaskPackages
 from esac_ag.manifest.plan import Manifest
-from esac_ag.report.compact import compact
+from esac_ag.report.compact import compact_attempt
+from esac_ag.report.loaded_facts import LoadedFacts
 from esac_ag.rooms.manifest_file import plans_a_suite_run
 from esac_ag.rooms.reading import MANIFEST_CAP_BYTES, CannotRead, read_bounded
 from esac_ag.rooms.records import read_record
@@ -44,7 +45,7 @@ class StudyRecords:
     attempts: dict[str, AttemptRecord]
     """Ended launches by id."""
     gradings: dict[str, Grading]
-    loaded: dict[str, LoadedInstructions]
+    loaded: dict[str, LoadedFacts]
     """What of the arms reached the model."""
 
     def grading_rows(self, attempt: AttemptState, where: str) -> Iterator[Row]:
@@ -88,9 +89,13 @@ def read_study(
     tasks = read_record(folder.tasks, TaskPackages).packages
     state = read_state(folder.ledger)
     attempts = {
-        name: compact(one) for name, one in vouched(folder, state, ATTEMPT, AttemptRecord, unreadable)
+        name: compact_attempt(one, state.attempts[name])
+        for name, one in vouched(folder, state, ATTEMPT, AttemptRecord, unreadable)
     }
-    loaded = vouched_records(folder, state, LOADED, LoadedInstructions, unreadable)
+    loaded = {
+        name: LoadedFacts.of(one)
+        for name, one in vouched(folder, state, LOADED, LoadedInstructions, unreadable)
+    }
     graded = vouched_records(folder, state, RESULT, Grading, unreadable) if gradings else {}
     manifest_sha256 = sha256_of(loads_strict(folder.manifest.read_bytes()))
     records = StudyRecords(folder, manifest, manifest_sha256, tasks, state, attempts, graded, loaded)
@@ -177,20 +182,21 @@ def vouched(
     Raises:
         InputRefused, SubstitutionRefused: as `vouched_records`.
     """
+    attempts = str(folder.attempts)
     for attempt in state.attempts.values():
         digest = attempt.artifacts.get(name)
         if digest is None:
             continue
         try:
-            path = folder.attempt(attempt.attempt_id).path / name
-            yield attempt.attempt_id, _vouched(path, kind, digest)
+            # Joined as text: paths as objects take as long as reading the file.
+            yield attempt.attempt_id, _vouched(f"{attempts}/{attempt.attempt_id}/{name}", kind, digest)
         except InputRefused as error:
             if unreadable is None:
                 raise
             unreadable.append(error)
 
 
-def _vouched(path: Path, kind: type[Model], expected: str) -> Model:
+def _vouched(path: str, kind: type[Model], expected: str) -> Model:
     """A record whose file is the one that the ledger names.
 
     The harness wrote these bytes, which the ledger's digest proves, so they are read once and not searched
@@ -202,7 +208,7 @@ def _vouched(path: Path, kind: type[Model], expected: str) -> Model:
             return kind.model_validate_json(data)
     except (CannotRead, ValueError):
         pass
-    return read_record(vouched_file(path, expected), kind)
+    return read_record(vouched_file(Path(path), expected), kind)
 
 
 def vouched_file(path: Path, expected: str) -> Path:

@@ -12,6 +12,7 @@ from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.report_standing import newest, revision_of
 from esac_ag.conduct.review_quality import quality_scores
 from esac_ag.errors import InputRefused
+from esac_ag.plural import plural
 from esac_ag.report.build import build_view
 from esac_ag.report.compact import many_records
 from esac_ag.report.gradings import GradingFacts
@@ -37,25 +38,35 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     with many_records():
         study, inputs = report_inputs(path)
         view = build_view(inputs)
-    folder = study.folder.revision(newest(study.state))
+    number = newest(study.state)
+    folder, revised = study.folder.revision(number), bool(study.state.revisions)
+    # The view is all that is rendered: a large study's records make room for its files.
+    del study, inputs
     for name, data in report_files(view).items():
-        if not study.state.revisions:
+        if not revised:
             write_atomic(folder / name, data)
         elif not (folder / name).is_file() or (folder / name).read_bytes() != data:
             raise InputRefused(
                 "the newest report is not what the records give; a report that was revised is not rewritten",
                 where=str(folder / name),
-                expected=f"revision {newest(study.state)} as it was written",
-                remedy=f"esac-ag report {path} --revise --reason TEXT adds another revision",
+                expected=f"revision {number} as it was written",
+                remedy=f"esac-ag report revise {path} --reason TEXT adds another revision",
             )
     return view, folder
 
 
 def report_files(view: ReportView) -> dict[str, bytes]:
     """Every file of a study's report by its name."""
-    files = {"report.md": render_markdown(view).encode(), "report.json": render_json(view)}
-    files |= {name: text.encode() for name, text in render_csv(view).items()}
-    return files | {SENSITIVITY_CSV: render_sensitivity_csv(view).encode()}
+    return dict(rendered(view))
+
+
+def rendered(view: ReportView) -> Iterator[tuple[str, bytes]]:
+    """The same one by one, each made when it is asked for: those of a large study are large."""
+    yield "report.md", render_markdown(view).encode()
+    yield "report.json", render_json(view)
+    for name, text in render_csv(view).items():
+        yield name, text.encode()
+    yield SENSITIVITY_CSV, render_sensitivity_csv(view).encode()
 
 
 def report_inputs(path: Path) -> tuple[StudyRecords, ReportInputs]:
@@ -87,8 +98,10 @@ def inputs_of(
     """
     if gradings is None:
         gradings = {name: GradingFacts.of(one) for name, one in study.gradings.items()}
-    planned = make_schedule(*design_of(study.manifest))
     launches = study.state.attempts.values()
+    # The ledger's cells in place of equal ones: a large study then has each of them once.
+    known = {launch.cell: launch.cell for launch in launches}
+    planned = tuple(known.get(cell, cell) for cell in make_schedule(*design_of(study.manifest)))
     counting = {cell: state.attempt_id for cell in planned if (state := study.state.counting(cell))}
     spoiled = tuple(
         SpoiledAttempt(
@@ -127,4 +140,4 @@ def _deviations(study: StudyRecords) -> Iterator[str]:
     if len(actors) > 1:
         yield f"the attempts were made by different agents or endpoints: {'; '.join(actors)}"
     if study.state.recovered_tails:
-        yield f"the ledger lost a line that was being written, {study.state.recovered_tails} times"
+        yield f"the ledger lost a line that was being written, {plural(study.state.recovered_tails, 'time')}"

@@ -6,6 +6,7 @@ A page, an import or a model's judge all work through it:
     for packet in desk.book.packets: ...          in the reviewer's own order
     form = desk.form(packet.label)                blank at first
     desk.save(form.model_copy(update={...}))      autosave; takes a submission back
+    desk.save(changed, of=revision_of(form))      the same, unless another has been saved meanwhile
     desk.faults(label)                            what keeps it from being submitted
     desk.submit(label)                            the same; submitted when there is none
     desk.progress()
@@ -21,12 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from filelock import Timeout
-
 from esac_ag.artifacts import write_atomic
 from esac_ag.artifacts.review_folder import PersonFolder, record_bytes
+from esac_ag.canonical import sha256_of_bytes
 from esac_ag.conduct.review_seals import read_part, reviewed
-from esac_ag.errors import StudyBusy, UsageError
+from esac_ag.errors import FormChanged, UsageError
 from esac_ag.study.forms import Author, Form, FormFault, FormSet, Progress, faults_of
 from esac_ag.study.packets import Packet, PacketBook
 
@@ -71,7 +71,7 @@ class ReviewDesk:
 
     @property
     def author(self) -> Author:
-        """Who fills the forms in; a person unless a model did."""
+        """Who fills the forms in; a person unless a model or a script did."""
         return read_part(self._folder.author, Author) if self._folder.author.exists() else Author()
 
     def packet(self, label: str) -> Packet:
@@ -109,20 +109,33 @@ class ReviewDesk:
             forms=tuple(self.form(label) for label in self._packets),
         )
 
-    def save(self, form: Form, author: Author | None = None) -> Form:
+    def save(
+        self, form: Form, author: Author | None = None, *, of: str | None = None, keeps_earlier: bool = False
+    ) -> Form:
         """Save a form, complete or not; it counts as not submitted until `submit`. The form as saved.
 
         Args:
             form: in place of the one of its label.
             author: who filled it in; a person by default.
+            of: `revision_of` the form that it was made from; any, if it is left out.
+            keeps_earlier: whether what it replaces is kept in `earlier/`.
 
         Raises:
+            FormChanged: another than `of` has been saved meanwhile; nothing was saved.
             UsageError: the forms are locked, there is no such packet, or another kind of author began them.
             StudyBusy: another process has been writing for too long.
         """
         self.packet(form.label)
         kept = form.model_copy(update={"submitted": False})
         with self._writing(author or Author()):
+            if of is not None and of != revision_of(self.form(form.label)):
+                raise FormChanged(
+                    "the form was saved elsewhere meanwhile, so nothing was saved over it",
+                    where=form.label,
+                    remedy="look at what was saved, then decide which of the two holds",
+                )
+            if keeps_earlier and self._folder.form(form.label).exists():
+                self._folder.keep_earlier(form.label)
             write_atomic(self._folder.form(form.label), record_bytes(kept))
         return kept
 
@@ -179,17 +192,10 @@ class ReviewDesk:
 
     @contextmanager
     def _writing(self, author: Author) -> Iterator[None]:
-        try:
-            with self._folder.alone():
-                self._refuse_locked()
-                self._refuse_other(author)
-                yield
-        except Timeout as error:
-            raise StudyBusy(
-                "another process is writing this reviewer's forms",
-                where=str(self._folder.path),
-                remedy="close the other page or command, then try again",
-            ) from error
+        with self._folder.alone():
+            self._refuse_locked()
+            self._refuse_other(author)
+            yield
 
     def _refuse_locked(self) -> None:
         if self.locked:
@@ -200,7 +206,7 @@ class ReviewDesk:
             )
 
     def _refuse_other(self, author: Author) -> None:
-        """A person's forms stay a person's, and a model's stay provisional."""
+        """A person's forms stay a person's, and those of a model or a script stay marked."""
         if author != self.author and any((self._folder.path / "forms").glob("*.json")):
             raise UsageError(
                 "these forms were begun by another author",
@@ -211,6 +217,11 @@ class ReviewDesk:
             )
         if author != self.author:
             write_atomic(self._folder.author, record_bytes(author))
+
+
+def revision_of(form: Form) -> str:
+    """SHA-256 of a form as it is written; another one when anything changes, be it that it was submitted."""
+    return sha256_of_bytes(record_bytes(form))
 
 
 def _shown(author: Author) -> str:

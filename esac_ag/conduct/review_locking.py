@@ -22,6 +22,7 @@ from esac_ag.conduct.review_prepare import refuse_name, write_book
 from esac_ag.conduct.review_seals import read_part, reviewed
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.ledger import open_ledger
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.study.disagreement import differences, opinion_of
 from esac_ag.study.forms import Form, FormSet
@@ -47,6 +48,7 @@ def lock_forms(study: Path, reviewer: str) -> FormSet:
     Raises:
         UsageError: they are locked already, or forms are not submitted, and which.
         SubstitutionRefused: something that the ledger names was changed.
+        StudyBusy: another process works on the study, or is writing the forms.
     """
     desk = ReviewDesk.open(study, reviewer)
     folder = ReviewFolder(study)
@@ -75,7 +77,7 @@ def _refuse_incomplete(desk: ReviewDesk, forms: FormSet, study: Path) -> None:
     if lacking:
         shown = ", ".join(lacking[:MOST_SHOWN]) + (" …" if len(lacking) > MOST_SHOWN else "")
         raise UsageError(
-            f"{len(lacking)} of {len(forms.forms)} forms are not submitted",
+            f"not submitted: {len(lacking)} of {plural(len(forms.forms), 'form')}",
             where=f"--reviewer {forms.reviewer}",
             expected="all of them complete and submitted",
             found=shown,
@@ -173,6 +175,18 @@ def _with_opinions(
             opinions = tuple(opinion_of(form, number) for number, form in enumerate(order, start=1))
             found[attempt] = packet.model_copy(update={"opinions": opinions})
     return found
+
+
+def arms_to_guess(study_path: Path, reviewer: str) -> tuple[str, ...]:
+    """Ids of the arms that a reviewer may be asked for, in the manifest's order.
+
+    Raises:
+        UsageError: the reviewer has not locked, has guessed before, or the review is unblinded.
+        SubstitutionRefused: something that the ledger names was changed.
+    """
+    _, state = reviewed(study_path)
+    _refuse_guessing(state, reviewer, study_path)
+    return tuple(arm.id for arm in read_study(study_path).manifest.arms)
 
 
 def record_guesses(study_path: Path, reviewer: str, guesses: Mapping[str, str | None]) -> Guesses:

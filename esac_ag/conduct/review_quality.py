@@ -51,6 +51,7 @@ def quality_scores(folder: StudyFolder, state: StudyState) -> Mapping[str, Quali
             dimensions=one.dimensions,
             critical_failures=tuple(map(CriticalFailure, one.critical_failures)),
             provisional=scores.provisional,
+            is_rehearsal=scores.is_rehearsal,
         )
         for one in scores.scores
     }

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from esac_ag import clock
 from esac_ag.attempt.events import Body, Line, StudyState, TailRecovered
-from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes
+from esac_ag.canonical import canonical_json, refuse_ambiguous, sha256_of_bytes
 from esac_ag.errors import InfrastructureFailure, LedgerCorrupt, StudyBusy
 
 FIRST = "0" * 64
@@ -38,15 +38,26 @@ def _verified(path: Path) -> tuple[tuple[Line, ...], str, bytes]:
     """Lines, digest of the last one, and torn bytes."""
     data = path.read_bytes() if path.exists() else b""
     lines, head = [], FIRST
-    for line, head in _walk(path, io.BytesIO(data)):  # noqa: B007  (the last one's digest)
+    for line, head in walk(path, io.BytesIO(data)):  # noqa: B007  (the last one's digest)
         lines.append(line)
     return tuple(lines), head, data.rpartition(b"\n")[2]
 
 
-def _walk(path: Path, file: Iterable[bytes]) -> Iterator[tuple[Line, str]]:
-    """Each verified line with its own digest, one at a time: a large ledger is never held whole."""
-    previous = FIRST
-    for number, ended in enumerate(file, start=1):
+def walk(
+    path: Path, file: Iterable[bytes], *, seq: int = 0, previous: str = FIRST
+) -> Iterator[tuple[Line, str]]:
+    """Each verified line with its own digest, one at a time: a large ledger is never held whole.
+
+    Args:
+        path: of the ledger, for messages.
+        file: its lines with their line ends, from that of number `seq` on; one without an end ends it.
+        seq: number of the first line, from 0.
+        previous: digest of the line before it.
+
+    Raises:
+        LedgerCorrupt: as `read_lines`.
+    """
+    for number, ended in enumerate(file, start=seq + 1):
         if not ended.endswith(b"\n"):
             return
         raw = ended[:-1]
@@ -65,7 +76,7 @@ def _walk(path: Path, file: Iterable[bytes]) -> Iterator[tuple[Line, str]]:
 
 def _parse(path: Path, number: int, raw: bytes) -> Line:
     try:
-        loads_strict(raw)
+        refuse_ambiguous(raw)
         return Line.model_validate_json(raw)
     except (ValueError, ValidationError, RecursionError) as error:
         raise LedgerCorrupt(
@@ -101,7 +112,7 @@ def read_headed_state(path: Path) -> tuple[StudyState, str]:
         nonlocal head
         if path.exists():
             with path.open("rb") as file:
-                for line, head in _walk(path, file):  # noqa: B007  (the last one's digest)
+                for line, head in walk(path, file):  # noqa: B007  (the last one's digest)
                     yield line.body
 
     return _replay(path, bodies()), head
@@ -111,12 +122,17 @@ def _replay(path: Path, bodies: Iterable[Body]) -> StudyState:
     try:
         return StudyState.of(bodies)
     except ValueError as error:
-        raise LedgerCorrupt(
-            "the ledger contradicts itself",
-            where=str(path),
-            found=str(error),
-            remedy="restore the study's folder from a copy; the ledger is never repaired by hand",
-        ) from error
+        raise contradicts_itself(path, error) from error
+
+
+def contradicts_itself(path: Path, error: ValueError) -> LedgerCorrupt:
+    """An event that cannot follow the ones before it, as an error of the ledger."""
+    return LedgerCorrupt(
+        "the ledger contradicts itself",
+        where=str(path),
+        found=str(error),
+        remedy="restore the study's folder from a copy; the ledger is never repaired by hand",
+    )
 
 
 class Ledger:

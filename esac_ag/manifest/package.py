@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
@@ -68,6 +68,21 @@ class Dimension(StrEnum):
     MAINTAINABILITY = "maintainability"
     VERIFICATION = "verification"
 
+    __hash__ = str.__hash__
+    """Enumerations compute theirs in Python, which is most of what looking up a score takes."""
+
+
+HIGHEST_ANCHOR: Final = 4.0
+"""Of a reviewer's score in a dimension; the lowest is 0."""
+DIMENSION_WEIGHTS: Final = {
+    Dimension.BEHAVIOUR: 0.35,
+    Dimension.SCOPE: 0.25,
+    Dimension.ROBUSTNESS: 0.20,
+    Dimension.MAINTAINABILITY: 0.10,
+    Dimension.VERIFICATION: 0.10,
+}
+"""Of the protocol's five dimensions in the quality score; they sum to 1."""
+
 
 class CriticalFailure(StrEnum):
     """Failures that stand outside every weighted average."""
@@ -77,6 +92,9 @@ class CriticalFailure(StrEnum):
     MISSING_CENTRAL_REQUIREMENT = "missing-central-requirement"
     FABRICATED_VERIFICATION = "fabricated-verification"
     INCOMPLETE_MIGRATION = "incomplete-migration"
+
+    __hash__ = str.__hash__
+    """As of `Dimension`."""
 
 
 class CheckDeclaration(Record):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from esac_ag.attempt import AttemptRecord, Cell, Costs
 from esac_ag.manifest.package import Dimension
 from esac_ag.manifest.plan import AgentKind, AgentPlan
 from esac_ag.report.claim import limits_of_claim
+from esac_ag.report.compact import constructed
 from esac_ag.report.comparisons import arm_comparison, arm_scores, dimension_comparison, task_arm
 from esac_ag.report.costs import arm_costs
 from esac_ag.report.counts import arm_counts, critical_count, critical_runs
@@ -28,8 +27,7 @@ from esac_ag.report.view import (
     RunState,
 )
 from esac_ag.report.words import answer, notices
-
-_ROW_FIELDS: Final = set(AttemptRow.model_fields)
+from esac_ag.study.quality import is_rehearsed
 
 
 def build_view(inputs: ReportInputs) -> ReportView:
@@ -46,7 +44,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
     check = _manipulation(facts)
     return ReportView(
         format_version=1,
-        notices=notices(inputs.manifest, counts, check),
+        notices=notices(inputs.manifest, counts, check, is_rehearsed=is_rehearsed(inputs.quality)),
         answer=answer(inputs.manifest, comparisons),
         header=_header(facts),
         method=_method(inputs),
@@ -163,7 +161,8 @@ def cell_words(cell: Cell) -> str:
 
 def _attempt_rows(facts: Facts) -> tuple[AttemptRow, ...]:
     """One row per attempt in the order of the schedule, then of the launches."""
-    place = {cell: number for number, cell in enumerate(facts.inputs.planned)}
+    planned = enumerate(facts.inputs.planned)
+    place = {(cell.task, cell.arm, cell.repetition): number for number, cell in planned}
     recorded = {attempt.attempt_id for attempt in facts.inputs.attempts}
     rows = [_attempt_row(facts, attempt) for attempt in facts.inputs.attempts]
     rows += [
@@ -171,7 +170,7 @@ def _attempt_rows(facts: Facts) -> tuple[AttemptRow, ...]:
     ]
 
     def key(row: AttemptRow) -> tuple[int, bool, int, str]:
-        cell = Cell(task=row.task, arm=row.arm, repetition=row.repetition)
+        cell = (row.task, row.arm, row.repetition)
         return (place[cell], row.ordinal is None, row.ordinal or 0, row.attempt_id)
 
     return tuple(sorted(rows, key=key))
@@ -183,28 +182,32 @@ def _attempt_row(facts: Facts, attempt: AttemptRecord) -> AttemptRow:
     grading = run.grading if run else None
     graded = run is not None and run.state is RunState.GRADED
     # Taken from validated records: validating a hundred thousand rows again takes longer than all statistics.
-    return AttemptRow.model_construct(
-        _ROW_FIELDS,
-        attempt_id=attempt.attempt_id,
-        agent_kind=attempt.agent_kind,
-        agent_label=visible(attempt.agent_label),
-        task=attempt.cell.task,
-        arm=attempt.cell.arm,
-        repetition=attempt.cell.repetition,
-        ordinal=attempt.ordinal,
-        counts=counts,
-        outcome=attempt.outcome,
-        limit=attempt.limit,
-        reason=visible(attempt.reason),
-        state=run.state if run else None,
-        invalid_reason=visible(grading.invalid_reason) if grading and grading.invalid_reason else None,
-        score=run.score if run else None,
-        dimension_scores=run.dimension_scores if run else {},
-        critical_failures=grading.critical_failures if graded and grading else (),
-        costs=attempt.costs,
-        started_at=attempt.started_at,
-        ended_at=attempt.ended_at,
-        findings=tuple(visible(text) for text in attempt.submission.findings) if attempt.submission else (),
+    return constructed(
+        AttemptRow,
+        {
+            "attempt_id": attempt.attempt_id,
+            "agent_kind": attempt.agent_kind,
+            "agent_label": visible(attempt.agent_label),
+            "task": attempt.cell.task,
+            "arm": attempt.cell.arm,
+            "repetition": attempt.cell.repetition,
+            "ordinal": attempt.ordinal,
+            "counts": counts,
+            "outcome": attempt.outcome,
+            "limit": attempt.limit,
+            "reason": visible(attempt.reason),
+            "state": run.state if run else None,
+            "invalid_reason": visible(grading.invalid_reason) if grading and grading.invalid_reason else None,
+            "score": run.score if run else None,
+            "dimension_scores": run.dimension_scores if run else {},
+            "critical_failures": grading.critical_failures if graded and grading else (),
+            "costs": attempt.costs,
+            "started_at": attempt.started_at,
+            "ended_at": attempt.ended_at,
+            "findings": tuple(visible(text) for text in attempt.submission.findings)
+            if attempt.submission
+            else (),
+        },
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from esac_ag.manifest.package import Dimension, TaskPackage
+from esac_ag.report.compact import constructed
 from esac_ag.report.escaping import visible
 from esac_ag.report.runs import Facts
 from esac_ag.report.view import (
@@ -36,12 +37,15 @@ def task_arm(facts: Facts, task: str, arm: str) -> TaskArm:
         arm=arm,
         agent_kind=facts.agent_kind,
         runs=tuple(
-            Run(
-                repetition=run.cell.repetition,
-                state=run.state,
-                attempt_id=run.attempt.attempt_id if run.attempt else None,
-                outcome=run.attempt.outcome if run.attempt else None,
-                score=run.score,
+            constructed(
+                Run,
+                {
+                    "repetition": run.cell.repetition,
+                    "state": run.state,
+                    "attempt_id": run.attempt.attempt_id if run.attempt else None,
+                    "outcome": run.attempt.outcome if run.attempt else None,
+                    "score": run.score,
+                },
             )
             for run in facts.runs(task, arm)
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Final, assert_never
 
 from esac_ag.attempt import Costs, Usage
@@ -11,14 +13,16 @@ from esac_ag.report.view import ArmCosts, CostMean, CostMeasure, ReportView, Run
 from esac_ag.statistics.aggregate import mean
 from esac_ag.statistics.estimates import Estimate, NotEstimable
 
-_OF_USAGE: Final = frozenset(Usage.model_fields)
+VALUES: Final[Mapping[CostMeasure, Callable[[Costs], float | None]]] = {
+    measure: attrgetter(f"usage.{measure}" if measure.value in Usage.model_fields else measure.value)
+    for measure in CostMeasure
+}
+"""How to take a figure from the costs of a run; none when it is unknown."""
 
 
 def value_of(costs: Costs, measure: CostMeasure) -> float | None:
     """One figure of one run; none when it is unknown."""
-    holder = costs.usage if measure.value in _OF_USAGE else costs
-    value: float | None = getattr(holder, measure.value)
-    return value
+    return VALUES[measure](costs)
 
 
 def arm_costs(facts: Facts, arm: str) -> ArmCosts:
@@ -36,7 +40,7 @@ def arm_costs(facts: Facts, arm: str) -> ArmCosts:
 
 
 def _cost_mean(graded: list[Costs], measure: CostMeasure) -> CostMean:
-    values = [value_of(costs, measure) for costs in graded]
+    values = [*map(VALUES[measure], graded)]
     known = [float(value) for value in values if value is not None]
     unavailable = NotEstimable(reason=f"unavailable: known for {len(known)} of {len(graded)} graded runs")
     # Money is shown whole or not at all: a mean of the runs that happen to be priced reads as a bill.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, ArmKind, Phase
+from esac_ag.manifest.plan import AgentKind, ArmKind, Phase
 from esac_ag.report.comparisons import arm_comparison
 from esac_ag.report.decision_evidence import ReviewedFacts, evidence_of
 from esac_ag.report.decision_view import ArmDecision
 from esac_ag.report.manipulation_view import CheckState, ManipulationCheck
-from esac_ag.report.numbers import plural
 from esac_ag.report.runs import Facts
 from esac_ag.report.view import ArmComparison
 from esac_ag.study.conclusion import Boundary, conclusion
 from esac_ag.study.decision import decide
-
-_SCORED_TASKS = MINIMUM_TASKS[Phase.PRIMARY]
+from esac_ag.study.evidence import doubts_of_size
 
 
 def arm_decisions(
@@ -73,10 +71,7 @@ def _inadmissible(facts: Facts, check: ManipulationCheck) -> tuple[str, ...]:
 
 def _doubts(facts: Facts, check: ManipulationCheck) -> tuple[str, ...]:
     """Why no benefit can be found."""
-    reasons = []
-    if len(facts.tasks) < _SCORED_TASKS:
-        few = plural(len(facts.tasks), "task")
-        reasons.append(f"{few}, fewer than the {_SCORED_TASKS} of a scored pilot")
+    reasons = list(doubts_of_size(len(facts.tasks)))
     if check.state is CheckState.NOT_CHECKABLE and facts.agent_kind is not AgentKind.SCRIPTED:
         reasons.append("whether the arms were loaded is not known")
     return tuple(reasons)

@@ -8,6 +8,7 @@ from esac_ag.report.numbers import NOT_ESTIMABLE
 from esac_ag.statistics.estimates import Estimate
 from esac_ag.study.decision_records import ClauseName, ClauseState, DecisionOutcome, Figure
 from esac_ag.study.evidence import Measure
+from esac_ag.study.forms import REHEARSAL
 
 CLAUSE_TITLES = {
     ClauseName.REPRODUCED_CRITICAL: "Reproduced new critical failure",
@@ -22,6 +23,7 @@ CLAUSE_TITLES = {
 MEASURE_WORDS = {
     Measure.QUALITY: "quality scores of the blinded review",
     Measure.CHECKS: "check scores; the protocol decides on quality scores",
+    Measure.REHEARSAL: REHEARSAL,
 }
 
 

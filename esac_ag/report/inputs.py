@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from esac_ag.attempt import GRADED_OUTCOMES, AttemptRecord, Cell, Outcome
-from esac_ag.attempt.loaded import LoadedInstructions
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.package import TaskPackage
 from esac_ag.manifest.plan import Manifest
 from esac_ag.record import Record, Sha256
 from esac_ag.report.gradings import GradingFacts
+from esac_ag.report.loaded_facts import LoadedFacts
 from esac_ag.report.standing import Revision, StoppedArm
 from esac_ag.study.quality import QualityScore
 
@@ -53,7 +53,7 @@ class ReportInputs:
     """The attempt that counts for a cell; cells without one are missing."""
     tasks: Mapping[str, TaskPackage]
     """By task id."""
-    loaded: Mapping[str, LoadedInstructions] = field(default_factory=dict)
+    loaded: Mapping[str, LoadedFacts] = field(default_factory=dict)
     """What was loaded, by attempt id; attempts that left no such record are missing."""
     ledger: LedgerSummary = field(default_factory=LedgerSummary)
     deviations: tuple[str, ...] = ()
@@ -136,14 +136,15 @@ def _check_attempt(inputs: ReportInputs, attempt: AttemptRecord, planned: frozen
 
 
 def _check_counting(cell: Cell, attempt_id: str, by_id: Mapping[str, AttemptRecord]) -> None:
+    attempt = by_id.get(attempt_id)
+    if attempt is not None and attempt.cell == cell and attempt.outcome in GRADED_OUTCOMES:
+        return
     where = f"ledger.jsonl, cell {cell}"
-    if attempt_id not in by_id:
+    if attempt is None:
         _refuse(where, "an attempt with a record", attempt_id)
-    attempt = by_id[attempt_id]
     if attempt.cell != cell:
         _refuse(where, "an attempt of this cell", f"{attempt_id} of {attempt.cell}")
-    if attempt.outcome not in GRADED_OUTCOMES:
-        _refuse(where, "an attempt whose outcome is graded", f"{attempt_id}: {attempt.outcome}")
+    _refuse(where, "an attempt whose outcome is graded", f"{attempt_id}: {attempt.outcome}")
 
 
 def _check_grading(attempt_id: str, grading: GradingFacts, by_id: Mapping[str, AttemptRecord]) -> None:
@@ -161,7 +162,7 @@ def _check_grading(attempt_id: str, grading: GradingFacts, by_id: Mapping[str, A
         _refuse(where, "the submission of its attempt", grading.submission_tree_sha256)
 
 
-def _check_loaded(attempt_id: str, loaded: LoadedInstructions, by_id: Mapping[str, AttemptRecord]) -> None:
+def _check_loaded(attempt_id: str, loaded: LoadedFacts, by_id: Mapping[str, AttemptRecord]) -> None:
     where = f"attempts/{attempt_id}/loaded-instructions.json"
     if attempt_id not in by_id:
         _refuse(where, "a record of an attempt with a record", "no such record")

@@ -44,17 +44,23 @@ def render_json(view: ReportView) -> bytes:
 
     Written part by part, so that a hundred thousand attempts are never there as plain values all at once.
     """
-    parts = (
-        canonical_json(name) + b":" + _json_of(getattr(view, name))
-        for name in sorted(ReportView.model_fields)
-    )
-    return b"{" + b",".join(parts) + b"}"
+    written = io.BytesIO()
+    start = b"{"
+    for name in sorted(ReportView.model_fields):
+        written.write(start + canonical_json(name) + b":")
+        _write_json(getattr(view, name), written)
+        start = b","
+    written.write(b"}")
+    return written.getvalue()
 
 
-def _json_of(value: Record | tuple[Record, ...] | JsonValue) -> bytes:
-    if isinstance(value, tuple):
-        return b"[" + b",".join(canonical_json(item) for item in value) + b"]"
-    return canonical_json(value)
+def _write_json(value: Record | tuple[Record, ...] | JsonValue, written: io.BytesIO) -> None:
+    if not isinstance(value, tuple):
+        written.write(canonical_json(value))
+        return
+    written.write(b"[")
+    written.writelines((b"," if number else b"") + canonical_json(item) for number, item in enumerate(value))
+    written.write(b"]")
 
 
 def render_csv(view: ReportView) -> dict[str, str]:

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from esac_ag.attempt.loaded import LoadedFile, LoadedInstructions
 from esac_ag.manifest.plan import AgentKind, Arm, ArmKind
+from esac_ag.report.loaded_facts import FileFacts, LoadedFacts
 from esac_ag.report.manipulation_view import (
     CLAUSE_WORDS,
     CheckState,
@@ -37,14 +37,14 @@ class RunProof:
     """A counted attempt, and what is recorded of its instructions; none when it left no such record."""
 
     attempt_id: str
-    loaded: LoadedInstructions | None
+    loaded: LoadedFacts | None
 
 
 Proofs = Mapping[str, Sequence[RunProof]]
 """Counted attempts by arm."""
 Offer = tuple[tuple[str, ...], tuple[str, ...]]
 """Tools, and skills of the agent's own."""
-Judge = Callable[[Arm, LoadedInstructions], bool | None]
+Judge = Callable[[Arm, LoadedFacts], bool | None]
 
 
 def manipulation_check(arms: Sequence[Arm], agent: AgentKind, proofs: Proofs) -> ManipulationCheck:
@@ -108,7 +108,12 @@ def _clauses(arms: Sequence[Arm], proofs: Proofs, offer: Offer | None) -> Iterat
 
 
 def _tally(kind: ClauseKind, judge: Judge, arm: Arm, runs: Sequence[RunProof]) -> ClauseTally:
-    verdicts = Counter(None if run.loaded is None else judge(arm, run.loaded) for run in runs)
+    # Equal facts are one object mostly, so each is judged once, however many runs have it.
+    facts = {id(run.loaded): run.loaded for run in runs}
+    verdicts = Counter[bool | None]()
+    for key, count in Counter(id(run.loaded) for run in runs).items():
+        loaded = facts[key]
+        verdicts[None if loaded is None else judge(arm, loaded)] += count
     shown_or_told = arm.kind is ArmKind.INSTRUCTIONS or arm.install.mention_in_instructions
     return ClauseTally(
         arm=arm.id,
@@ -141,11 +146,9 @@ def _judges(offer: Offer | None) -> dict[ClauseKind, Judge]:
             arm,
             loaded,
             # Instructions are given whole; a skill that was read without an offer was found by chance.
-            lambda file: (
-                file.listed_in is not None or (arm.kind is not ArmKind.SKILL and file.in_full_in is not None)
-            ),
+            lambda file: file.listed or (arm.kind is not ArmKind.SKILL and file.in_full),
         ),
-        ClauseKind.READ: lambda arm, loaded: _reached(arm, loaded, lambda file: file.in_full_in is not None),
+        ClauseKind.READ: lambda arm, loaded: _reached(arm, loaded, lambda file: file.in_full),
         ClauseKind.UNCHANGED: lambda _, loaded: _all(file.unchanged_at_end for file in loaded.files),
         ClauseKind.CONTROL_CLEAN: _clean,
         ClauseKind.NO_FOREIGN: _clean,
@@ -162,7 +165,7 @@ def _all(facts: Iterable[bool | None]) -> bool | None:
     return True if found and None not in found else None
 
 
-def _reached(arm: Arm, loaded: LoadedInstructions, how: Callable[[LoadedFile], bool]) -> bool | None:
+def _reached(arm: Arm, loaded: LoadedFacts, how: Callable[[FileFacts], bool]) -> bool | None:
     entries = ENTRIES[arm.kind]
     files = [file for file in loaded.files if not entries or file.path in entries]
     if any(map(how, files)):
@@ -171,19 +174,19 @@ def _reached(arm: Arm, loaded: LoadedInstructions, how: Callable[[LoadedFile], b
     return False if files and loaded.complete else None
 
 
-def _clean(_: Arm, loaded: LoadedInstructions) -> bool | None:
+def _clean(_: Arm, loaded: LoadedFacts) -> bool | None:
     if loaded.foreign:
         return False
     return True if loaded.complete else None
 
 
-def _offer(loaded: LoadedInstructions) -> Offer | None:
+def _offer(loaded: LoadedFacts) -> Offer | None:
     if loaded.tools is None or loaded.bundled_skills is None:
         return None
     return loaded.tools, loaded.bundled_skills
 
 
-def _same(loaded: LoadedInstructions, offer: Offer | None) -> bool | None:
+def _same(loaded: LoadedFacts, offer: Offer | None) -> bool | None:
     mine = _offer(loaded)
     return None if mine is None else mine == offer
 

@@ -96,10 +96,5 @@ def amount(measure: CostMeasure, value: float) -> str:
             assert_never(measure)
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 task`, `4 tasks`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _unsigned_zero(value: float, decimals: int) -> float:
     return round(value, decimals) + 0.0

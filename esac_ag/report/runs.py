@@ -105,7 +105,7 @@ class Facts:
         state = _state(grading)
         if state is not RunState.GRADED or grading is None or grading.score is None:
             return RunFacts(cell, state, attempt, grading, None, {})
-        return RunFacts(cell, state, attempt, grading, rounded(grading.score), dict(grading.dimension_scores))
+        return RunFacts(cell, state, attempt, grading, rounded(grading.score), grading.dimension_scores)
 
 
 def _state(grading: GradingFacts | None) -> RunState:

@@ -201,6 +201,9 @@ class CostMeasure(StrEnum):
     DEPENDENCIES_ADDED = "dependencies_added"
     COST = "cost"
 
+    __hash__ = str.__hash__
+    """As of `Dimension`."""
+
 
 class CostMean(Record):
     """Mean of one cost over an arm's graded runs."""

@@ -10,6 +10,8 @@ from pathlib import Path
 MANIFEST_CAP_BYTES = 8_000_000
 """Largest JSON file that is read: an inventory of thousands of files takes one megabyte or two."""
 
+_PIECE_BYTES = 1 << 16
+
 
 class CannotRead(Exception):
     """The file cannot be read; the message tells why in a few words."""
@@ -60,8 +62,11 @@ def _read(path: str | Path, cap_bytes: int, dir_fd: int | None, follow: bool) ->
             raise CannotRead(f"it is {kind_of(facts.st_mode)}, not a file")
         if facts.st_size > cap_bytes:
             raise TooLarge(f"it holds {facts.st_size} bytes, more than the {cap_bytes} that are read")
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(cap_bytes + 1)
+        # A file that gives its size and not one byte more is whole; any other is read on, up to the cap.
+        data = os.read(descriptor, facts.st_size + 1)
+        if len(data) != facts.st_size or not data:
+            while len(data) <= cap_bytes and (more := os.read(descriptor, _PIECE_BYTES)):
+                data += more
     except OSError as error:
         raise CannotRead(reason_of(error)) from error
     finally:

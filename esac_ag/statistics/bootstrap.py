@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from esac_ag.clock import Seeds
 from esac_ag.manifest.plan import Interval, IntervalMethod
+from esac_ag.plural import plural
 from esac_ag.statistics.bayesian import bayesian_means
 from esac_ag.statistics.estimates import SAME, IntervalEstimate, NotEstimable, rounded
 from esac_ag.statistics.resampling import Floats, Resamples, quantile, resample
@@ -78,7 +79,7 @@ def _refusal(differences: Sequence[float]) -> NotEstimable | None:
         return NotEstimable(reason="no task has a pair")
     if len(differences) < FEWEST_TASKS:
         return NotEstimable(
-            reason=f"n = {len(differences)} paired task{'s' * (len(differences) > 1)}: "
+            reason=f"n = {plural(len(differences), 'paired task')}: "
             f"an interval over tasks needs at least {FEWEST_TASKS}"
         )
     if max(differences) - min(differences) <= SAME:

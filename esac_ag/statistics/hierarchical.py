@@ -121,12 +121,18 @@ class _Side:
         padded = [one + [0.0] * (most - len(one)) for one in runs]
         return cls(np.asarray(padded, dtype=np.float64), np.asarray([len(one) for one in runs], float))
 
-    def means(self, drawn: np.typing.NDArray[np.intp], uniforms: Floats) -> Floats:
-        """Means of the redrawn runs of the drawn tasks, shape of `drawn`."""
+    def means(self, drawn: np.typing.NDArray[np.intp], numbers: Floats) -> Floats:
+        """Means of the redrawn runs of the drawn tasks, shape of `drawn`; numbers are whole, 0 to 2 ** 53."""
         counts = self.counts[drawn]
-        places = (uniforms * counts[..., None]).astype(np.intp)
-        chosen = self.scores[drawn[..., None], places]
-        used = np.arange(uniforms.shape[-1]) < counts[..., None]
+        width = self.scores.shape[1]
+        # Scaling by a power of two is exact, so it may go with the counts, of which there are fewer.
+        places = (numbers * (counts * 2.0**-53)[..., None]).astype(np.intp)
+        places += width * drawn[..., None]
+        chosen = self.scores.ravel().take(places)
+        if (self.counts == width).all():
+            whole: Floats = chosen.sum(axis=-1) / counts
+            return whole
+        used = np.arange(numbers.shape[-1]) < counts[..., None]
         found: Floats = np.where(used, chosen, 0.0).sum(axis=-1) / counts
         return found
 
@@ -139,8 +145,8 @@ def _means(arm: _Side, control: _Side, strata: list[tuple[int, int]], replicates
         drawn = np.concatenate(
             [low + indices(picks[:, low:high], high - low) for low, high in strata], axis=1
         )
-        uniforms = ((rest >> np.uint64(11)).astype(np.float64) * 2.0**-53).reshape(len(raw), tasks, -1)
-        found = arm.means(drawn, uniforms[..., : most[0]]) - control.means(drawn, uniforms[..., most[0] :])
+        numbers = (rest >> np.uint64(11)).astype(np.float64).reshape(len(raw), tasks, -1)
+        found = arm.means(drawn, numbers[..., : most[0]]) - control.means(drawn, numbers[..., most[0] :])
         means[start : start + len(raw)] = found.mean(axis=1)
     return means
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import assert_never
 
 import numpy as np
+from scipy.special import betaincinv
 
 from esac_ag.manifest.plan import Interval
 from esac_ag.record import Record
@@ -22,6 +23,9 @@ from esac_ag.statistics.simulation import PowerDesign, SimulatedStudy, simulate,
 
 Decide = Callable[[SimulatedStudy], str]
 """A decision rule: the name of its verdict on a study. Rates are counted by name."""
+
+
+_RATE_CONFIDENCE = 0.95
 
 
 class IntervalVerdict(StrEnum):
@@ -39,6 +43,9 @@ class Rate(Record):
     share: float
     standard_error: float
     """Monte Carlo standard error, `sqrt(share * (1 - share) / studies)`."""
+    low: float
+    """Ends of its exact 95 % interval over simulations (Clopper & Pearson, Biometrika 26, 1934)."""
+    high: float
 
 
 class PowerResult(Record):
@@ -120,7 +127,7 @@ def _result(
     threshold = design.threshold_points
 
     def rate(holds: Callable[[float, float], bool]) -> Rate:
-        return _rate(sum(holds(low, high) for low, high in ends), studies)
+        return rate_of(sum(holds(low, high) for low, high in ends), studies)
 
     def sees_the_sign(low: float, high: float) -> bool:
         return (low > 0 and truth >= 0) or (high < 0 and truth <= 0)
@@ -133,7 +140,7 @@ def _result(
         interval=interval,
         studies=studies,
         true_effect_points=round(truth, 3),
-        estimable=_rate(len(ends), studies),
+        estimable=rate_of(len(ends), studies),
         coverage=rate(lambda low, high: low <= truth <= high),
         width_points=_median_width(ends),
         excludes_zero=rate(sees_the_sign),
@@ -142,7 +149,7 @@ def _result(
         wrong_sign=rate(sees_the_other_sign),
         false_benefit=rate(lambda low, _: low > 0 >= truth),
         false_improvement=rate(lambda low, _: low > threshold >= truth),
-        decisions={name: _rate(count, studies) for name, count in sorted(verdicts.items())},
+        decisions={name: rate_of(count, studies) for name, count in sorted(verdicts.items())},
     )
 
 
@@ -152,6 +159,13 @@ def _median_width(ends: list[tuple[float, float]]) -> Estimate | NotEstimable:
     return estimate(float(np.median([high - low for low, high in ends])))
 
 
-def _rate(count: int, studies: int) -> Rate:
+def rate_of(count: int, studies: int) -> Rate:
+    """The share of simulated studies with its simulation error; of none, the interval still has a width."""
     share = count / studies
-    return Rate(share=share, standard_error=math.sqrt(share * (1 - share) / studies))
+    tail = (1 - _RATE_CONFIDENCE) / 2
+    return Rate(
+        share=share,
+        standard_error=math.sqrt(share * (1 - share) / studies),
+        low=float(betaincinv(count, studies - count + 1, tail)) if count else 0.0,
+        high=float(betaincinv(count + 1, studies - count, 1 - tail)) if count < studies else 1.0,
+    )

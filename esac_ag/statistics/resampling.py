@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Booleans: TypeAlias = npt.NDArray[np.bool_]
 Raw: TypeAlias = npt.NDArray[np.uint64]
 
 _CHUNK_DRAWS = 1 << 18

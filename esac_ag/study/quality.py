@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final, Self
+from collections.abc import Mapping
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from esac_ag.manifest.package import CriticalFailure, Dimension
+from esac_ag.manifest.package import DIMENSION_WEIGHTS, HIGHEST_ANCHOR, CriticalFailure, Dimension
 from esac_ag.record import Record
 from esac_ag.statistics.estimates import rounded
-
-HIGHEST_ANCHOR: Final = 4.0
-WEIGHTS: Final = {
-    Dimension.BEHAVIOUR: 0.35,
-    Dimension.SCOPE: 0.25,
-    Dimension.ROBUSTNESS: 0.20,
-    Dimension.MAINTAINABILITY: 0.10,
-    Dimension.VERIFICATION: 0.10,
-}
-"""Of the protocol's five dimensions; they sum to 1."""
 
 Anchored = Annotated[float, Field(ge=0, le=HIGHEST_ANCHOR)]
 
@@ -32,7 +23,9 @@ class QualityScore(Record):
     critical_failures: tuple[CriticalFailure, ...] = ()
     """Those that the review settled on."""
     provisional: bool = False
-    """Whether a model alone judged."""
+    """Whether a model or a script filled in a form of the review."""
+    is_rehearsal: bool = False
+    """Whether a script did: then it is no evidence at all."""
 
     @model_validator(mode="after")
     def _all_dimensions(self) -> Self:
@@ -44,11 +37,15 @@ class QualityScore(Record):
     @property
     def points(self) -> float:
         """The weighted average, 0 to 100."""
-        return rounded(
-            100.0 * math.fsum(WEIGHTS[name] * self.dimensions[name] for name in Dimension) / HIGHEST_ANCHOR
-        )
+        weighted = math.fsum(DIMENSION_WEIGHTS[name] * self.dimensions[name] for name in Dimension)
+        return rounded(100.0 * weighted / HIGHEST_ANCHOR)
 
     @property
     def dimension_points(self) -> dict[Dimension, float]:
         """Each dimension, 0 to 100."""
         return {name: rounded(100.0 * self.dimensions[name] / HIGHEST_ANCHOR) for name in Dimension}
+
+
+def is_rehearsed(scores: Mapping[str, QualityScore] | None) -> bool:
+    """Whether a script filled in any form that these scores, by attempt, come from; never without scores."""
+    return any(score.is_rehearsal for score in (scores or {}).values())

@@ -101,6 +101,17 @@ def item_outcome(item: Item, result: ItemResult) -> ItemOutcome:
     )
 
 
+def run_fraction(item: Item, run: RunResult) -> float:
+    """Fraction of one run by itself, for whoever looks at runs; an item's own is over all of its runs.
+
+    Raises:
+        HarnessError: the run has not the judgments that the protocol says.
+    """
+    if item.rubric:
+        return _mean(_observations(item, run))
+    return _deterministic(item, ItemResult(item_id=item.id, runs=(run,))).fraction
+
+
 def item_efficiency(item: Item, result: ItemResult, fraction: float) -> ItemEfficiency | None:
     """The item on its own scale; none when it is not eligible."""
     scale = item.efficiency

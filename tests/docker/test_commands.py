@@ -93,7 +93,7 @@ def test_every_command_of_a_sound_study_exits_with_0(session: Session) -> None:
 def test_a_dry_run_tells_the_size_and_writes_nothing(session: Session) -> None:
     """Neither results nor a lock nor a container."""
     assert session.files[""] == session.files["dry"] == session.files["dry-json"]
-    assert "8 cells are planned" in session.steps["dry"].stdout
+    assert "planned: 8 cells" in session.steps["dry"].stdout
     assert session.json("dry-json") == {"cells": CELLS, "dry_run": True}
 
 

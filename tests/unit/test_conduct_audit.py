@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from esac_ag.artifacts import StudyFolder, file_digest
 from esac_ag.attempt import Cell, Outcome
 from esac_ag.attempt.events import AttemptEnded, AttemptStarted, Line, StudyFinished
 from esac_ag.canonical import canonical_json, sha256_of_bytes
+from esac_ag.cli.rendering import print_audit
 from esac_ag.conduct.audit import AuditReport, audit
 from esac_ag.conduct.reporting import write_report
 from esac_ag.errors import SubstitutionRefused
@@ -193,6 +196,11 @@ def test_files_of_a_grading_that_was_cut_off_are_notes(tmp_path: Path) -> None:
     report = audit(folder.path)
     assert report.clean, report.findings
     assert {note.where.rpartition("/")[2] for note in report.notes} == {"grader.log", "result.json"}
+    said = io.StringIO()
+    print_audit(report, Console(file=said, width=200))
+    (attempt,) = read_state(folder.ledger).attempts
+    (line,) = [line for line in said.getvalue().splitlines() if line.startswith("note:")]
+    assert line == f"note: attempts/{attempt}: 2 files left by what was cut off, without a digest"
 
 
 def test_an_attempt_that_counts_and_names_no_file_is_found(tmp_path: Path) -> None:

@@ -51,8 +51,9 @@ def test_every_documented_command_and_option_exists(page: str, command: str) -> 
             }
             assert word.split("=")[0] in options | known, f"{page}: {command}"
         elif children:
-            assert word in children, f"{page}: {command}"
-            group = children[word]
+            default = getattr(group, "default_command", None)
+            assert word in children or default, f"{page}: {command}"
+            group = children[word if word in children else default]
 
 
 def test_every_command_is_documented() -> None:

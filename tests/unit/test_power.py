@@ -13,12 +13,16 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from esac_ag.cli.app import app
-from esac_ag.conduct.power import PowerReport, StudyCalibration, calibrated_from, power_report, spread
-from esac_ag.errors import InputRefused
+from esac_ag.conduct.power import (
+    PowerReport,
+    StudyCalibration,
+    calibrated_from,
+    spreads_of,
+)
 from esac_ag.manifest.plan import AgentKind, Interval
 from esac_ag.statistics.attainable import paired_power
 from esac_ag.statistics.calibration import calibrate
-from esac_ag.statistics.estimates import Estimate, NotEstimable, estimate
+from esac_ag.statistics.estimates import Estimate, estimate
 from esac_ag.statistics.power import IntervalVerdict, PowerResult, power_of
 from esac_ag.statistics.simulation import (
     EffectShape,
@@ -29,6 +33,8 @@ from esac_ag.statistics.simulation import (
 )
 from tests.builders_conduct import a_runnable_study, folder_of, run
 
+LINE_RATES = 7
+"""Rates in a line of the table of intervals."""
 PLAN = Interval(replicates=199, seed="1")
 
 
@@ -201,29 +207,63 @@ def test_a_spread_that_runs_explain_is_set_to_zero_and_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "arms"), [({"a": [1.0], "b": [2.0]}, [{"a": [3.0], "b": [1.0]}]), ({"a": [1.0, 2.0]}, [])]
+    ("control", "arms", "assumed"),
+    [
+        ({"a": [1.0], "b": [2.0]}, [{"a": [3.0], "b": [1.0]}], {"tasks", "runs"}),
+        ({"a": [1.0, 2.0]}, [{"a": [2.0, 4.0]}], {"tasks"}),
+        ({"a": [1.0, 2.0]}, [], {"tasks"}),
+    ],
 )
-def test_what_a_study_does_not_tell_is_not_estimable(
-    control: dict[str, list[float]], arms: list[dict[str, list[float]]]
+def test_what_a_study_does_not_tell_is_assumed_and_said(
+    control: dict[str, list[float]], arms: list[dict[str, list[float]]], assumed: set[str]
 ) -> None:
-    """No repetitions, or no pairs: the spread has to be given."""
-    found = calibrate(control, arms)
-    assert isinstance(found.task_sd_points, NotEstimable)
-    with pytest.raises(InputRefused, match="does not tell a spread"):
-        spread(found.task_sd_points, None, "--task-sd")
-    assert spread(found.task_sd_points, 4.0, "--task-sd") == 4.0
+    """One repetition, or one task: ten points, with reason and option; what is given is not assumed."""
+    study = calibrated(control, arms)
+    found = spreads_of(study, None, None)
+    assert found.task_sd_points == 10.0
+    said = [notice for notice in found.notices if "ASSUMED to be 10 points" in notice]
+    assert {
+        what for what in ("tasks", "runs") if any(f"between {what} (" in text for text in said)
+    } == assumed
+    given = spreads_of(study, 4.0, 3.0)
+    assert (given.task_sd_points, given.run_sd_points) == (4.0, 3.0)
+    assert not any("ASSUMED" in notice for notice in given.notices)
+
+
+def test_a_study_without_any_spread_is_warned_of() -> None:
+    """Runs all alike, effects all alike: zeros are taken, and said to show nothing."""
+    control = {task: [50.0, 50.0] for task in "abc"}
+    found = spreads_of(calibrated(control, [{task: [60.0, 60.0] for task in "abc"}]), None, None)
+    assert (found.task_sd_points, found.run_sd_points) == (0.0, 0.0)
+    text = " ".join(found.notices)
+    for words in ("spread between tasks is taken as 0", "spread between runs is taken as 0", "no interval"):
+        assert words in text
+    assert "no interval" not in " ".join(spreads_of(calibrated(control, [control]), None, 5.0).notices)
+
+
+def test_a_spread_of_few_degrees_of_freedom_is_said_to_be_one() -> None:
+    """Two tasks leave one."""
+    study = calibrated({"a": [1.0, 9.0], "b": [2.0, 4.0]}, [{"a": [50.0, 54.0], "b": [1.0, 9.0]}])
+    text = " ".join(spreads_of(study, None, None).notices)
+    assert "between tasks rests on 1 degree of freedom" in text
+    assert "between runs rests on 4 degrees of freedom" in text
+
+
+def calibrated(control: dict[str, list[float]], arms: list[dict[str, list[float]]]) -> StudyCalibration:
+    """Spreads of a study of a model."""
+    return StudyCalibration(study_id="s", agent_kind=AgentKind.CHAT, spreads=calibrate(control, arms))
 
 
 def test_notices_say_what_the_spreads_are_worth() -> None:
     """Assumed, from scripts, or set to zero."""
     spreads = calibrate({task: [0.0, 100.0] for task in "abc"}, [{task: [0.0, 100.0] for task in "abc"}])
     scripted = StudyCalibration(study_id="s", agent_kind=AgentKind.SCRIPTED, spreads=spreads)
-    assumed = power_report(a_design(), (0.0,), PLAN, 2)
-    told = power_report(a_design(), (0.0, 5.0), PLAN, 2, scripted)
-    assert [notice.split(":")[0] for notice in assumed.notices] == ["The spreads are assumptions"]
-    assert "no evidence about any model" in told.notices[0]
-    assert "set to 0" in told.notices[1]
-    assert [item.design.effect_points for item in told.results] == [0.0, 5.0]
+    assert [notice.split(":")[0] for notice in spreads_of(None, None, 1.0).notices] == [
+        "The spreads are assumptions"
+    ]
+    told = spreads_of(scripted, None, None).notices
+    assert "no evidence about any model" in told[0]
+    assert "set to 0" in told[1]
 
 
 def test_the_command_prints_a_line_for_each_effect() -> None:
@@ -231,9 +271,7 @@ def test_the_command_prints_a_line_for_each_effect() -> None:
     told = CliRunner().invoke(app, ["power", "--studies", "20", "--tasks", "6", "--threshold", "4"])
     assert told.exit_code == 0
     assert "assumptions" in told.stdout
-    assert [
-        line.split()[0] for line in told.stdout.splitlines() if "%" in line and "studies" not in line
-    ] == [
+    assert [line.split()[0] for line in told.stdout.splitlines() if line.count("%") == LINE_RATES] == [
         "0.0",
         "+4.0",
         "+8.0",

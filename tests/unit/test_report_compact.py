@@ -58,14 +58,14 @@ def test_facts_of_a_grading_are_those_of_its_checks() -> None:
     assert facts.failed_checks == tuple(
         check.id for check in grading.checks if check.verdict is CheckVerdict.FAIL
     )
-    assert dict(facts.dimension_scores)[Dimension.BEHAVIOUR] == 50.0
-    assert dict(facts.dimension_scores)[Dimension.VERIFICATION] == 0.0
+    assert facts.dimension_scores[Dimension.BEHAVIOUR] == 50.0
+    assert facts.dimension_scores[Dimension.VERIFICATION] == 0.0
 
 
 def test_facts_of_an_invalid_grading_have_no_score() -> None:
     """No checks, no share, and the reason kept."""
     facts = GradingFacts.of(a_grading(an_attempt(CELL, a_manifest()), 40.0, invalid=True))
-    assert (facts.score, facts.dimension_scores, facts.failed_checks) == (None, (), ())
+    assert (facts.score, facts.dimension_scores, facts.failed_checks) == (None, {}, ())
     assert facts.invalid_reason
 
 

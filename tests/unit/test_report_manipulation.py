@@ -13,6 +13,7 @@ from esac_ag.attempt.loaded import ForeignTrace, LoadedFile, LoadedInstructions,
 from esac_ag.errors import InputRefused
 from esac_ag.manifest.plan import AgentKind, Arm, ArmKind, Comparison, Install, Manifest
 from esac_ag.report.build import build_view
+from esac_ag.report.loaded_facts import LoadedFacts
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.manipulation import RunProof, manipulation_check
 from esac_ag.report.manipulation_view import CheckState, ClauseKind, ManipulationCheck
@@ -230,7 +231,10 @@ def test_a_plain_folder_is_loaded_by_any_of_its_files() -> None:
         Arm(id="some", kind=ArmKind.FOLDER, bundle="some", files=()),
     ]
     control = loaded.model_copy(update={"arm": "neutral", "files": ()})
-    proofs = {"neutral": [RunProof("1" * 16, control)], "some": [RunProof("2" * 16, loaded)]}
+    proofs = {
+        "neutral": [RunProof("1" * 16, LoadedFacts.of(control))],
+        "some": [RunProof("2" * 16, LoadedFacts.of(loaded))],
+    }
     assert manipulation_check(arms, AgentKind.CHAT, proofs).state is CheckState.PASSED
 
 

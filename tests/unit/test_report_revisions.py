@@ -90,7 +90,7 @@ def test_a_revised_report_is_not_rewritten(folder: StudyFolder, monkeypatch: pyt
     monkeypatch.setattr(reporting, "report_files", lambda _view: {"report.md": b"other"})
     with pytest.raises(InputRefused, match="is not rewritten") as refusal:
         write_report(folder.path)
-    assert "--revise --reason" in refusal.value.remedy
+    assert "report revise" in refusal.value.remedy
     assert digests(folder) == before
 
 
@@ -157,11 +157,14 @@ def test_revisions_are_numbered_without_a_gap() -> None:
         StudyState().apply(event)
 
 
-def test_the_command_takes_revise_and_reason_together(folder: StudyFolder) -> None:
-    """One without the other is a mistake of the command line."""
-    for arguments in (["--revise"], ["--reason", WHY]):
-        result = CliRunner().invoke(app, ["report", str(folder.path), *arguments])
-        assert isinstance(result.exception, UsageError)
-    told = CliRunner().invoke(app, ["report", str(folder.path), "--revise", "--reason", WHY, "-q"])
+def test_a_revision_is_asked_for_by_its_own_word(folder: StudyFolder) -> None:
+    """It needs a reason; `report STUDY` and `report write STUDY` write none, wherever options stand."""
+    study = str(folder.path)
+    assert CliRunner().invoke(app, ["report", "revise", study]).exit_code == 2
+    for arguments in (["report", study, "-q"], ["report", "-q", study], ["report", "write", study, "-q"]):
+        written = CliRunner().invoke(app, arguments)
+        assert written.exit_code == 0, written.output
+        assert written.output == f"report: {folder.report / 'report.md'}\n"
+    told = CliRunner().invoke(app, ["report", "revise", study, "--reason", WHY, "-q"])
     assert told.exit_code == 0, told.output
     assert "revision-2" in told.output
