@@ -23,12 +23,13 @@ from typing import Any
 
 from esac_ag.artifacts import StudyFolder
 from esac_ag.attempt import AttemptRecord, Cell, Grading
-from esac_ag.attempt.events import AttemptEnded, AttemptGraded, AttemptStarted, Body, Line, StudyState
+from esac_ag.attempt.events import AttemptEnded, AttemptGraded, AttemptStarted, Body, StudyState
 from esac_ag.canonical import canonical_json, loads_strict, sha256_of, sha256_of_bytes
 from esac_ag.conduct.publication_check import verify_publication
 from esac_ag.conduct.reporting import write_report
-from esac_ag.ledger import FIRST, read_lines
+from esac_ag.ledger import read_lines
 from esac_ag.schedule import make_schedule, schedule_bytes, schedule_sha256
+from tests.builders_many import write_ledger
 from tests.builders_publish import a_finished_study, published
 
 SMALL = 8
@@ -37,7 +38,6 @@ MOST_MS = 12.0
 """Processor time of publishing and verifying one attempt, patches and transcripts included."""
 MOST_GROWTH = 1.3
 """Time per attempt at one size over that at the size before."""
-AT = "2026-01-01T00:00:00.000Z"
 
 
 def enlarged(study: Path, repetitions: int) -> None:
@@ -65,7 +65,7 @@ def enlarged(study: Path, repetitions: int) -> None:
     for one in originals.values():
         shutil.rmtree(folder.attempt(one.attempt_id).path)
     opened = {"manifest_sha256": plan, "schedule_sha256": schedule_sha256(*design)}
-    _write_ledger(folder, [bodies[0].model_copy(update=opened), bodies[1], *copies, bodies[-1]])
+    write_ledger(folder.ledger, [bodies[0].model_copy(update=opened), bodies[1], *copies, bodies[-1]])
 
 
 def _copied(
@@ -90,14 +90,6 @@ def _copied(
     yield AttemptStarted(attempt_id=new, cell=cell, ordinal=1)
     yield AttemptEnded(attempt_id=new, outcome=record.outcome, reason=record.reason, artifacts=ended)
     yield AttemptGraded(attempt_id=new, status=grading.status, artifacts=graded)
-
-
-def _write_ledger(folder: StudyFolder, bodies: list[Body]) -> None:
-    previous, raws = FIRST, list[bytes]()
-    for number, body in enumerate(bodies):
-        raws.append(canonical_json(Line(seq=number, at=AT, previous=previous, body=body)))
-        previous = sha256_of_bytes(raws[-1])
-    folder.ledger.write_bytes(b"".join(raw + b"\n" for raw in raws))
 
 
 def timed(action: Callable[[], object]) -> float:

@@ -11,6 +11,7 @@ import typer
 
 from esac_ag.cli.default_group import WriteByDefault
 from esac_ag.cli.place import JsonOption, RootOption, print_json, stdout, workspace_at
+from esac_ag.plural import plural
 
 if TYPE_CHECKING:
     from esac_ag.conduct.publication_check import PublicationCheck
@@ -155,13 +156,16 @@ def _print(made: Publication) -> None:
     for note in made.notes:
         console.print(f"note: {note}", soft_wrap=True, markup=False)
     looked = made.looked_for
-    console.print(
-        f"searched for {looked.secret_values} secret values, {looked.key_formats} forms of keys, "
-        f"{looked.private_phrases} private phrases, {looked.hidden_ids} hidden ids, "
-        f"{looked.local_names} local names: {len(made.findings)} found",
-        soft_wrap=True,
-        markup=False,
+    sought = ", ".join(
+        (
+            plural(looked.secret_values, "secret value"),
+            plural(looked.key_formats, "key format"),
+            plural(looked.private_phrases, "private phrase"),
+            plural(looked.hidden_ids, "hidden id"),
+            plural(looked.local_names, "local name"),
+        )
     )
+    console.print(f"searched for {sought}: {len(made.findings)} found", soft_wrap=True, markup=False)
     if made.output is not None:
         console.print(
             f"{made.output}: {len(made.files)} files\nSHA-256 of SHA256SUMS, to be told by another way: "
@@ -183,8 +187,9 @@ def _print_check(checked: PublicationCheck) -> None:
     for note in checked.notes:
         console.print(visible(f"note: {note}"), soft_wrap=True, markup=False)
     console.print(
-        f"{visible(checked.study_id)}: {checked.files} files, {checked.ledger_lines} ledger lines, "
-        f"{checked.attempts} attempts: {len(checked.findings)} findings\n"
+        f"{visible(checked.study_id)}: {plural(checked.files, 'file')}, "
+        f"{plural(checked.ledger_lines, 'ledger line')}, {plural(checked.attempts, 'attempt')}: "
+        f"{plural(len(checked.findings), 'finding')}\n"
         f"SHA-256 of SHA256SUMS: {checked.bundle_sha256}; compare it with what the owner says by another way",
         soft_wrap=True,
         markup=False,
