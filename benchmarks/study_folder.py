@@ -6,7 +6,6 @@ are named in the ledger, as a real run names them, and are not there: a report n
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from esac_ag.attempt.events import (
     AttemptGraded,
     AttemptStarted,
     Body,
-    Line,
     SessionStarted,
     StudyFinished,
     StudyOpened,
@@ -25,10 +23,10 @@ from esac_ag.attempt.events import (
 from esac_ag.canonical import canonical_json, sha256_of, sha256_of_bytes
 from esac_ag.conduct.collect import ATTEMPT, LOADED, RESULT
 from esac_ag.conduct.launch_records import ARTIFACTS
-from esac_ag.ledger import FIRST
 from esac_ag.manifest.package import TaskPackages
 from esac_ag.manifest.plan import IntervalMethod, Manifest, Phase
 from esac_ag.schedule import make_schedule
+from tests.builders_many import write_ledger
 from tests.builders_report import (
     SEED,
     a_grading,
@@ -65,8 +63,7 @@ def write_study(path: Path, size: int) -> int:
     }
     folder.tasks.write_bytes(canonical_json(TaskPackages(packages=packages)))
     planned = make_schedule(SEED, tasks, ARMS, manifest.repetitions)
-    with folder.ledger.open("wb") as file:
-        _write_lines(file, _events(folder, manifest, planned))
+    write_ledger(folder.ledger, _events(folder, manifest, planned))
     return len(planned)
 
 
@@ -82,14 +79,6 @@ def _manifest(size: int) -> Manifest:
     interval = manifest.analysis.interval.model_copy(update={"replicates": REPLICATES})
     analysis = manifest.analysis.model_copy(update={"interval": interval})
     return manifest.model_copy(update={"analysis": analysis})
-
-
-def _write_lines(file: io.BufferedWriter, bodies: Iterator[Body]) -> None:
-    previous = FIRST
-    for seq, body in enumerate(bodies):
-        raw = canonical_json(Line(seq=seq, at="2026-03-01T10:00:00.000Z", previous=previous, body=body))
-        file.write(raw + b"\n")
-        previous = sha256_of_bytes(raw)
 
 
 def _events(folder: StudyFolder, manifest: Manifest, planned: tuple[Cell, ...]) -> Iterator[Body]:

@@ -13,6 +13,7 @@ HarnessError                    2
 │   └── ServiceFailure          2   a model endpoint failed after all retries
 ├── StudyBusy                   2   another harness works on the study
 ├── StudyPaused                 2   failures of the infrastructure used up the retries; resume later
+├── DisclosureRefused           4   something was found that must not be published; nothing was written
 ├── LedgerCorrupt               1   the ledger does not verify; nothing was changed
 └── Interrupted               130   Ctrl-C or SIGTERM; the study can be resumed
 """
@@ -108,6 +109,12 @@ class StudyBusy(HarnessError):
 
 class StudyPaused(HarnessError):
     """Failures of the infrastructure used up the retries; the study can go on later."""
+
+
+class DisclosureRefused(HarnessError):
+    """Something was found that must not be published; nothing was written."""
+
+    exit_code = 4
 
 
 class LedgerCorrupt(HarnessError):

@@ -77,6 +77,9 @@ CONSEQUENCES = {
     FailureClass.FILTERED: Consequence.SCORED,
 }
 
+LASTING = frozenset({FailureClass.CREDENTIALS})
+"""Failures of the service that another launch meets again, until a person changes something here."""
+
 _KEPT = "a sealed plan keeps it, so start a new run where it has to be another"
 _BOTH_KEPT = "a sealed plan keeps both, so start a new run with the right ones"
 
@@ -147,6 +150,11 @@ class Failure:
     def consequence(self) -> Consequence:
         """What follows."""
         return CONSEQUENCES[self.kind]
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether another launch would meet it again."""
+        return self.kind in LASTING
 
     @property
     def remedy(self) -> str:

@@ -111,6 +111,7 @@ class ChatAgent:
             # The reason may quote the provider, and a provider may quote the key.
             reason=Redactor(self.secrets()).text(ending.reason),
             limit=ending.limit,
+            is_lasting=ending.is_lasting,
             costs=meter.costs(clock.monotonic_s() - started_s),
             loaded=loaded,
         )

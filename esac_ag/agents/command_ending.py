@@ -12,7 +12,7 @@ from typing import assert_never
 from esac_ag.agents.endings import Ending, at_limit
 from esac_ag.agents.logs.ending import LogEnding, attempt_ending
 from esac_ag.attempt import LimitKind, Outcome
-from esac_ag.failures import REMEDIES
+from esac_ag.failures import LASTING, REMEDIES
 from esac_ag.gateway.calls import CALL_RULES, CallOutcome, CallRecord, EndingKind, LaneSummary
 
 
@@ -63,6 +63,7 @@ def _by_gateway(lane: LaneSummary) -> Ending | None:
         case EndingKind.INFRA:
             told = ending.reason if ending.failure is None else f"{ending.failure.value}: {ending.reason}"
             remedy = "" if ending.failure is None else f"; {REMEDIES[ending.failure]}"
-            return Ending(Outcome.INFRA, f"The model endpoint failed, {told}{remedy}")
+            why = f"The model endpoint failed, {told}{remedy}"
+            return Ending(Outcome.INFRA, why, is_lasting=ending.failure in LASTING)
         case _:
             assert_never(ending.kind)

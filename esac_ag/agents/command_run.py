@@ -131,6 +131,7 @@ class CommandRun:
             outcome=ending.outcome,
             reason=ending.reason,
             limit=ending.limit,
+            is_lasting=ending.is_lasting,
             costs=Costs(
                 latency_s=clock.monotonic_s() - started_s,
                 turns=usage.model_calls,

@@ -88,6 +88,8 @@ class AgentEnd(Record):
     output_truncated: bool = False
     loaded: LoadedInstructions | None = None
     """What reached the model of the arm's bundle, and of other arms' (`loaded-instructions.json`)."""
+    is_lasting: bool = False
+    """Of `infra`: whether another launch would end the same until a person changes something."""
 
 
 def unchanged(spec: SandboxSpec) -> SandboxSpec:

@@ -17,6 +17,8 @@ class Ending:
     outcome: Outcome
     reason: str
     limit: LimitKind | None = None
+    is_lasting: bool = False
+    """Of `infra`: whether another launch would end the same until a person changes something."""
 
 
 def after_failure(failure: Failure, attempts: int) -> Ending:
@@ -24,7 +26,8 @@ def after_failure(failure: Failure, attempts: int) -> Ending:
     told = f"{failure.kind.value} after {attempts} attempt(s): {failure.detail}"
     match failure.consequence:
         case Consequence.RETRY | Consequence.INFRA:
-            return Ending(Outcome.INFRA, f"The model endpoint failed, {told}; {failure.remedy}")
+            why = f"The model endpoint failed, {told}; {failure.remedy}"
+            return Ending(Outcome.INFRA, why, is_lasting=failure.is_lasting)
         case Consequence.LIMIT:
             return at_limit(
                 LimitKind.INPUT_TOKENS, "the conversation no longer fits the model's context window"

@@ -148,6 +148,7 @@ class ChatItemAgent:
             outcome=run.outcome,
             reason=clean(run.reason),
             limit=run.limit,
+            is_lasting=run.is_lasting,
             costs=meter.costs(clock.monotonic_s() - started_s),
             loaded=loaded_by(assignment, {}, {}, run.requests),
             turns=tuple(turn.model_copy(update={"text": clean(turn.text)}) for turn in run.turns),
@@ -200,6 +201,7 @@ class PolicyItemAgent:
             outcome=last.ending.outcome,
             reason=f"{self.label}: {last.ending.reason}",
             limit=last.ending.limit,
+            is_lasting=last.ending.is_lasting,
             costs=Costs(latency_s=clock.monotonic_s() - started_s, tool_calls=len(view.made)),
             loaded=loaded_instructions(
                 assignment.cell.arm,

@@ -92,6 +92,8 @@ class ItemRun:
     retries: int
     """Requests that were sent again after failures of the service."""
     requests: tuple[SeenRequest, ...]
+    is_lasting: bool = False
+    """Of `infra`: whether another launch would end the same until a person changes something."""
 
 
 def converse(
@@ -151,6 +153,7 @@ def converse(
         cost=meter.cost,
         retries=client.retries,
         requests=tuple(exchange.requests()),
+        is_lasting=last.ending.is_lasting,
     )
 
 

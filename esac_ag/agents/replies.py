@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from esac_ag.attempt import Usage
 from esac_ag.attempt.wire_usage import chat_usage
 from esac_ag.canonical import loads_strict
+from esac_ag.plural import plural
 
 MOST_TEXT_BYTES = 1_000_000
 """Of one reply's text, as JSON: some twenty times what a cap of 8,000 tokens lets through."""
@@ -160,7 +161,7 @@ def _reply_of(completion: _Completion) -> Reply:
         finish_reason=_FINISHES.get(finish, finish),
         usage=chat_usage(completion.usage, wrote=bool(text or refusal or calls)),
         model=printable(completion.model or "")[:MOST_NAME],
-        left_out=f"{len(calls) - MOST_CALLS} calls" if len(calls) > MOST_CALLS else "",
+        left_out=plural(len(calls) - MOST_CALLS, "call") if len(calls) > MOST_CALLS else "",
     )
 
 

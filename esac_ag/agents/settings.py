@@ -11,9 +11,12 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from esac_ag.errors import InputRefused, UsageError
+from esac_ag.gateway.protocols import ENDPOINTS
 from esac_ag.record import VARIABLE_PATTERN, Record, VariableName, faults_in
 
 BASE_URL_VARIABLE = "ESAC_AG_BASE_URL"
+ENDPOINT_ENDS = (*ENDPOINTS.values(), "/completions", "/models")
+"""What people copy with an address; whoever asks adds it."""
 
 Settings = TypeVar("Settings", bound=Record)
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -141,7 +144,7 @@ def refuse_no_variable(name: str, option: str) -> None:
 def plain_address(value: str) -> str:
     """A base address: http(s), without credentials, query and fragment; a trailing slash is dropped.
 
-    It ends before `/chat/completions`, which is added to it.
+    It ends before `/chat/completions`, `/responses` or `/messages`, one of which is added to it.
 
     Raises:
         ValueError: it is something else. The text never repeats the address, which may hold a secret.
@@ -151,8 +154,9 @@ def plain_address(value: str) -> str:
         raise ValueError("not an http or https address" if value else "nothing")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("an address with credentials, a query or a fragment")
-    if parts.path.rstrip("/").endswith("/chat/completions"):
-        raise ValueError("an address with /chat/completions at its end, which is added: leave it out")
+    for end in ENDPOINT_ENDS:
+        if parts.path.rstrip("/").endswith(end):
+            raise ValueError(f"an address with {end} at its end, which is added: leave it out")
     return value.rstrip("/")
 
 
@@ -174,7 +178,7 @@ def usable_address(value: str, where: str) -> str:
             where=where,
             expected="an http or https address, such as https://api.example.com/v1",
             found=str(error),
-            remedy="give the address up to and without /chat/completions, without a key in it",
+            remedy="give the address up to and without /chat/completions, /responses or /messages",
         ) from error
 
 

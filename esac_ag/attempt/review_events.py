@@ -31,7 +31,7 @@ class ReviewLocked(Record):
     forms_sha256: Sha256
     """Of `locked.json`."""
     provisional: bool
-    """Whether a model filled the forms in."""
+    """Whether a model or a script filled the forms in."""
 
 
 class AdjudicationPrepared(Record):

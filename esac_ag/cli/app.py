@@ -27,6 +27,7 @@ from esac_ag.cli.place import (
     workspace_at,
 )
 from esac_ag.cli.power_command import power
+from esac_ag.cli.publish_command import publish_app
 from esac_ag.cli.report_command import report_app
 from esac_ag.cli.review_commands import review_app
 from esac_ag.cli.schema_command import schema
@@ -52,6 +53,7 @@ app.add_typer(export_app, name="export")
 app.add_typer(shadow_app, name="shadow")
 app.add_typer(review_app, name="review")
 app.add_typer(report_app, name="report")
+app.add_typer(publish_app, name="publish")
 app.command()(compare)
 app.command()(doctor)
 app.command()(validate)
@@ -163,11 +165,20 @@ def plan(
 ) -> None:
     """Show the schedule, the counts, and a rough cost and time."""
     from esac_ag.cli.rendering import print_if_scripted, print_plan
+    from esac_ag.conduct.forecasting import forecast
     from esac_ag.conduct.opening import design_of, load_manifest
-    from esac_ag.schedule import make_plan, make_schedule
+    from esac_ag.schedule import make_schedule
 
-    sealed = load_manifest(manifest, workspace=workspace_at(root))
-    planned = make_plan(sealed, concurrency=n, run_s=run_s, run_cost=run_cost)
+    workspace = workspace_at(root)
+    sealed = load_manifest(manifest, workspace=workspace)
+    planned = forecast(
+        manifest,
+        workspace=workspace,
+        results=workspace.results,
+        concurrency=n,
+        run_s=run_s,
+        run_cost=run_cost,
+    )
     if json:
         print_json(planned)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from esac_ag.cli.place import JsonOption, RootOption, print_json, stderr, stdout, workspace_at
+from esac_ag.plural import plural
 
 if TYPE_CHECKING:
     from esac_ag.rooms.freezing import FrozenArm
@@ -90,19 +91,21 @@ def arm_sham(
         Path, typer.Option("--output", "-o", help="Folder to write the sham to.", show_default=False)
     ],
     name: Annotated[
-        str | None, typer.Option("--name", help="Name of the sham skill; by default lighthouse-notes.")
+        str | None,
+        typer.Option("--name", help="Name of the sham; by default lighthouse-notes, or a shorter one."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Write a bundle as long as another and built like it, about lighthouses: a sham arm."""
-    from esac_ag.rooms.sham import NAME, write_sham
+    from esac_ag.rooms.sham import write_sham
 
-    sham = write_sham(source, output, name=name or NAME)
+    sham = write_sham(source, output, name=name)
     if json:
         print_json(sham)
         return
     for what, length in (("sham", sham.length), ("bundle", sham.of_bundle)):
-        line = f"{what}: {length.files} files, {length.words} words, {length.size_bytes} bytes"
+        counts = f"{plural(length.files, 'file')}, {plural(length.words, 'word')}"
+        line = f"{what}: {counts}, {length.size_bytes} bytes"
         stdout().print(line, markup=False, soft_wrap=True)
     stderr().print(f"{sham.kind.value} in {sham.folder}", markup=False, soft_wrap=True)
 
@@ -110,4 +113,4 @@ def arm_sham(
 def _summary(frozen: FrozenArm) -> str:
     count = len(frozen.files)
     digest = frozen.tree_sha256[:SHOWN_DIGITS]
-    return f"{frozen.arm.id}: {frozen.kind.value}, {count} file{'s' * (count != 1)}, tree {digest}"
+    return f"{frozen.arm.id}: {frozen.kind.value}, {plural(count, 'file')}, tree {digest}"

@@ -16,9 +16,10 @@ from esac_ag.cli.compare_rendering import forecast_lines
 from esac_ag.cli.place import engine_of, print_json, stderr, stdout, teller
 from esac_ag.cli.progress import LiveProgress
 from esac_ag.cli.report_rendering import print_summary
-from esac_ag.cli.running import stopping_on_signals
-from esac_ag.conduct.comparing import CompareOptions, Forecast, Prepared, forecast, prepare, seal_comparison
+from esac_ag.cli.running import run_words, stopping_on_signals
+from esac_ag.conduct.comparing import CompareOptions, Prepared, prepare, seal_comparison
 from esac_ag.conduct.context import Stop
+from esac_ag.conduct.forecasting import Forecast, forecast
 from esac_ag.conduct.opening import open_study
 from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
@@ -50,7 +51,7 @@ class Compared(Record):
     folder: str | None
     """The study's results; null when nothing was run."""
     report: str | None
-    """Folder with report.md, report.json and report.csv."""
+    """Folder with report.html and its siblings."""
     go_on: tuple[str, ...]
     """Commands that go on with the study, and report."""
 
@@ -88,7 +89,7 @@ def compare_command(options: CompareOptions, workspace: Workspace, way: Way) -> 
         print_json(_compared(prepared, sealed, planned, go_on, folder=folder.path, report=report))
         return
     print_summary(view, stdout())
-    stdout().print(f"report: {report / 'report.md'}", soft_wrap=True, markup=False)
+    stdout().print(f"report: {report / 'report.html'}", soft_wrap=True, markup=False)
 
 
 def _build(workspace: Workspace, engine: DockerEngine, agents: tuple[str, ...], *, quiet: bool) -> None:
@@ -128,7 +129,8 @@ def _run(
             environ=os.environ,
             stop=stop,
         )
-        with stopping_on_signals(stop), live.shown():
+        how = f"to go on: {go_on[0]}"
+        with stopping_on_signals(stop, go_on=how), live.shown():
             # The same `compare` would begin another study unless it named this one.
             run_study(replace(opened, go_on=f"run {go_on[0]}"), concurrency=way.concurrency, watcher=live)
     except HarnessError:
@@ -140,12 +142,8 @@ def _run(
 def _go_on(prepared: Prepared, sealed: Path, workspace: Workspace, way: Way) -> tuple[str, ...]:
     """Commands for a shell that go on with the study and report on it."""
     folder = way.results / prepared.request.study_id
-    run = ["esac-ag", "run", str(sealed), "-n", str(way.concurrency)]
-    if way.results != workspace.results:
-        run += ["-o", str(way.results)]
-    if Path.cwd() != workspace.root and workspace.root not in Path.cwd().parents:
-        run += ["--root", str(workspace.root)]
-    return shlex.join(run), shlex.join(["esac-ag", "report", str(folder)])
+    run = run_words(sealed, workspace, way.results, way.concurrency)
+    return run, shlex.join(["esac-ag", "report", str(folder)])
 
 
 def _tell_how(go_on: tuple[str, ...], state: str) -> None:

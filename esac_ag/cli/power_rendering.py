@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from esac_ag.conduct.power_decisions import DecisionRow, DecisionTable, World
+from esac_ag.plural import plural
 from esac_ag.report.numbers import METHOD_NAMES, maybe_points, percent, signed_points
 from esac_ag.study.decision_records import DecisionOutcome
 
@@ -45,11 +46,12 @@ def _assumptions(found: PowerReport) -> str:
     first = found.results[0]
     design = first.design
     origin = f" (from {found.calibration.study_id})" if found.calibration else ""
-    reviewers = f"of a reviewer {design.reviewer_sd_points:.1f} ({design.reviewers} reviewers"
+    reviewers = f"of a reviewer {design.reviewer_sd_points:.1f} ({plural(design.reviewers, 'reviewer')}"
     if design.disagreement is not None:
         reviewers += ", then an adjudicator where they are materially apart"
     return (
-        f"{design.tasks} tasks x {design.repetitions} repetitions, {design.shape} effects; SD between tasks "
+        f"{plural(design.tasks, 'task')} x {plural(design.repetitions, 'repetition')}, {design.shape} "
+        "effects; SD between tasks "
         f"{design.task_sd_points:.1f}, between runs {design.run_sd_points:.1f}{origin}, {reviewers}), of "
         f"dimensions {design.dimension_sd_points:.1f}; critical failures in "
         f"{percent(design.critical_chance)} of the arm's runs, "
@@ -86,7 +88,7 @@ def _cells(result: PowerResult) -> tuple[str, ...]:
 
 
 def _print_decisions(found: DecisionTable, task_sd_points: float, console: Console) -> None:
-    families = f"{len(found.families)} families"
+    families = plural(len(found.families), "family", "families")
     console.print(
         f"Decisions by {found.rules_from}, on {families}; % of {found.studies} studies (95 % Monte Carlo "
         "interval):",

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from esac_ag import clock
 from esac_ag.attempt import Cell, GradingStatus, Outcome
+from esac_ag.plural import plural
 
 
 class LiveProgress:
@@ -54,7 +55,7 @@ class LiveProgress:
             self._total, self._done, self._done_before = total, done, done
             self._started_s = clock.monotonic_s()
             self._show()
-        self._line(f"{done} of {total} cells done; {total - done} to go")
+        self._line(f"{done} of {plural(total, 'cell')} done; {total - done} to go")
 
     def launched(self, cell: Cell) -> None:
         """A cell is being worked on."""

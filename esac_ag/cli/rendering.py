@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
+from esac_ag.cli.forecast_rendering import cost_line, runs_line, time_line
 from esac_ag.manifest.findings import shown_text
 from esac_ag.manifest.package import SHARED_TRUST, Trust
+from esac_ag.plural import plural
 from esac_ag.rooms.harbor_report import Fate
+from esac_ag.schedule import CostBasis
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rich.console import Console
 
     from esac_ag.attempt import Cell
     from esac_ag.conduct.audit import AuditReport
+    from esac_ag.conduct.audit_records import AuditFinding
+    from esac_ag.conduct.forecasting import Forecast
     from esac_ag.conduct.harbor import HarborImports
     from esac_ag.conduct.regrade import GradingSummary
     from esac_ag.conduct.scaffold import NewTask
     from esac_ag.conduct.tasks import Proofs, TaskList
     from esac_ag.grading.proof_record import ProofRecord
     from esac_ag.manifest.probe import ProbeRecord
-    from esac_ag.schedule import Plan
 
 SHOWN_CELLS = 12
 
@@ -48,17 +54,12 @@ def print_probe(record: ProbeRecord, console: Console) -> None:
     console.print("isolation holds" if record.passed else "[red]isolation does not hold[/red]")
 
 
-def print_plan(plan: Plan, cells: tuple[Cell, ...], console: Console) -> None:
+def print_plan(planned: Forecast, cells: tuple[Cell, ...], console: Console) -> None:
     """Counts, estimates, and the first cells of the schedule; arms are left out on purpose."""
-    console.print(
-        f"{plan.cells} runs: {plan.tasks} tasks x {plan.arms} arms x {plan.repetitions} repetitions, "
-        f"in {plan.blocks} randomised blocks"
-    )
-    hint = "; --run-s takes a measured time" if plan.duration_basis == "worst-case" else ""
-    minutes = f"about {plan.duration_s / 60:.1f} min ({plan.duration_basis}{hint})"
-    console.print(f"time at {plan.concurrency} at once: {minutes}")
-    cost = "unavailable" if plan.cost is None else f"{plan.cost:.2f} {plan.currency or ''}"
-    console.print(f"cost: {cost} ({plan.cost_basis})")
+    limited = planned.bound.cost_basis is CostBasis.COST_LIMIT
+    for line in (runs_line(planned.bound), time_line(planned), cost_line(planned, limited=limited)):
+        console.print(_safe(line), soft_wrap=True)
+    console.print(f"order: {plural(planned.bound.blocks, 'randomised block')}")
     table = Table("first", "task", "repetition")
     for number, cell in enumerate(cells[:SHOWN_CELLS], start=1):
         table.add_row(str(number), _safe(cell.task), str(cell.repetition))
@@ -81,19 +82,38 @@ def print_grading_summary(summary: GradingSummary, console: Console) -> None:
 
 def print_audit(report: AuditReport, console: Console) -> None:
     """What was checked, and what does not hold."""
-    console.print(
-        f"{_safe(report.study)}: {report.ledger_lines} ledger lines, {report.attempts} attempts, "
-        f"{report.files_checked} files; {report.cells_done} of {report.cells_planned} cells done"
-        + (f", {report.cells_stopped} of stopped arms" if report.cells_stopped else "")
+    counts = ", ".join(
+        (
+            plural(report.ledger_lines, "ledger line"),
+            plural(report.attempts, "attempt"),
+            plural(report.files_checked, "file"),
+        )
     )
+    stopped = f", {report.cells_stopped} of stopped arms" if report.cells_stopped else ""
+    cells = f"{report.cells_done} of {plural(report.cells_planned, 'cell')} done{stopped}"
+    console.print(f"{_safe(report.study)}: {counts}; {cells}")
     for finding in report.findings:
         console.print(f"[red]{_safe(finding.where)}[/red]: {_safe(finding.what)}")
         for name, value in (("expected", finding.expected), ("found", finding.found)):
             if value:
                 console.print(f"  {name + ':':<10}{_safe(value)}", soft_wrap=True)
-    for note in report.notes:
-        console.print(f"note: {_safe(note.where)}: {_safe(note.what)}", soft_wrap=True)
-    console.print("everything holds" if report.clean else f"[red]{len(report.findings)} findings[/red]")
+    for line in _notes(report.notes):
+        console.print(f"note: {_safe(line)}", soft_wrap=True)
+    console.print(
+        "everything holds" if report.clean else f"[red]{plural(len(report.findings), 'finding')}[/red]"
+    )
+
+
+def _notes(notes: Sequence[AuditFinding]) -> Iterator[str]:
+    """Notes of one kind on files of one attempt are one line: its folder, and how many they are."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for note in notes:
+        folder, _, name = note.where.partition("/")
+        attempt, _, inside = name.partition("/")
+        place = f"{folder}/{attempt}" if inside else note.where
+        grouped.setdefault((place, note.what), []).append(note.where)
+    for (place, what), where in grouped.items():
+        yield f"{where[0]}: {what}" if len(where) == 1 else f"{place}: {plural(len(where), 'file')} {what}"
 
 
 def print_tasks(tasks: TaskList, console: Console) -> None:
@@ -104,11 +124,9 @@ def print_tasks(tasks: TaskList, console: Console) -> None:
             continue
         sealed = "sealed" if task.sealed else "[yellow]not sealed[/yellow]"
         console.print(f"[bold]{_safe(task.id)}[/bold]: {_safe(task.title)}", soft_wrap=True)
-        console.print(
-            f"  {_safe(task.family)}, {_safe(task.contrast)}; {task.checks} checks, "
-            f"{task.references} references, {task.decoys} decoys; {sealed}",
-            soft_wrap=True,
-        )
+        held = ((task.checks, "check"), (task.references, "reference"), (task.decoys, "decoy"))
+        counts = ", ".join(plural(count, noun) for count, noun in held if count is not None)
+        console.print(f"  {_safe(task.family)}, {_safe(task.contrast)}; {counts}; {sealed}", soft_wrap=True)
         if task.trust is not None:
             _print_trust(task.trust, console)
 
@@ -128,7 +146,7 @@ def _print_proofs(proofs: tuple[ProofRecord, ...], console: Console) -> None:
         verdict = "[green]proved[/green]" if proof.holds else "[red]does not hold[/red]"
         kinds = Counter(variant.kind for variant in proof.variants)
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        counts += f"; {proof.repeats} times each"
+        counts += f"; {plural(proof.repeats, 'time')} each"
         console.print(f"{_safe(proof.task_id)}: {verdict} ({counts})")
         _print_trust(proof.trust, console)
         for fault in proof.faults:

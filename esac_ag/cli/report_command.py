@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from esac_ag.cli.default_group import WriteByDefault
 from esac_ag.cli.place import JsonOption, QuietOption, StudyArgument, stdout
 
 if TYPE_CHECKING:
     from esac_ag.report.view import ReportView
 
 
-class _WriteByDefault(TyperGroup):
-    """`report STUDY` is `report write STUDY`."""
-
-    default_command: Final = "write"
-
-    # Typer keeps the class of its context to itself.
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
-        """Put the default command before arguments that begin with none."""
-        if args and args[0] not in {*self.commands, "--help"}:
-            args = [self.default_command, *args]
-        return super().parse_args(ctx, args)
-
-
 report_app = typer.Typer(
-    cls=_WriteByDefault, help="The report of a study: esac-ag report STUDY.", no_args_is_help=True
+    cls=WriteByDefault, help="The report of a study: esac-ag report STUDY.", no_args_is_help=True
 )
 
 
@@ -77,4 +64,4 @@ def _show(view: ReportView, folder: Path, *, json: bool, quiet: bool) -> None:
         return
     if not quiet:
         print_summary(view, stdout())
-    stdout().print(f"report: {folder / 'report.md'}", soft_wrap=True)
+    stdout().print(f"report: {folder / 'report.html'}", soft_wrap=True)

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from esac_ag.plural import plural
 from esac_ag.report.costs import cost_shown
 from esac_ag.report.counts import critical_shown
 from esac_ag.report.decision_words import outcome_words
@@ -25,7 +26,7 @@ def print_summary(view: ReportView, console: Console) -> None:
     console.print(_table(view))
     hidden = len(view.scores) - MOST_ARMS
     if hidden > 0:
-        console.print(Text(f"and {hidden} more arms in the report"))
+        console.print(Text(f"and {plural(hidden, 'more arm')} in the report"))
     console.print(Text(visible(view.answer)), overflow="fold")
     for item in view.decisions[:1]:
         outcome = outcome_words(item.decision.outcome, preliminary=item.decision.preliminary)
@@ -37,7 +38,7 @@ def _table(view: ReportView) -> Table:
     costs = [cost_shown(view, arm, CostMeasure.COST) for arm in view.costs]
     priced = not all(cost.startswith(UNAVAILABLE) for cost in costs)
     table = Table(
-        title=Text(f"{header.study_id}: {header.agent_kind} agent, {header.phase}"),
+        title=Text(f"{header.study_id}: {header.agent_program or header.agent_kind} agent, {header.phase}"),
         caption=Text(_caption(header.control, priced=priced)),
         title_justify="left",
         caption_justify="left",

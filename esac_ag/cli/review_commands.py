@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from esac_ag.cli.place import JsonOption, QuietOption, RootOption, print_json, stdout, teller, workspace_at
 from esac_ag.cli.review_serve_command import serve
+from esac_ag.plural import plural
 
 review_app = typer.Typer(help="Blinded review: packets, forms, locking, scores.", no_args_is_help=True)
 review_app.command()(serve)
@@ -18,12 +20,22 @@ StudyArgument = Annotated[Path, typer.Argument(help="A study's folder below resu
 ReviewerOption = Annotated[str, typer.Option("--reviewer", help="Whose forms.", show_default=False)]
 
 
+class StrictnessName(StrEnum):
+    """`study.scripted_review.Strictness`, for the command line alone: its import would cost every command."""
+
+    LENIENT = "lenient"
+    MODERATE = "moderate"
+    STRICT = "strict"
+
+
 @review_app.command()
 def prepare(
     study: StudyArgument,
     reviewers: Annotated[
         str | None,
-        typer.Option("--reviewers", help="Names, with commas between; by default reviewer-1 and so on."),
+        typer.Option(
+            "--reviewers", help="Names of those who will judge, with commas between.", show_default=False
+        ),
     ] = None,
     manifest: Annotated[
         Path | None,
@@ -37,14 +49,15 @@ def prepare(
     """Make each reviewer's packets of a finished study; a packet that would tell its arm stops it."""
     from esac_ag.conduct.review_prepare import prepare_review
 
-    names = None if reviewers is None else [name.strip() for name in reviewers.split(",")]
+    names = [name.strip() for name in (reviewers or "").split(",") if name.strip()]
     made = prepare_review(study, workspace=workspace_at(root), reviewers=names, manifest=manifest)
     if json:
         print_json(made)
         return
     checks = "shown" if made.shows_hidden_checks else "withheld"
-    _say(f"{made.packets} packets for each of {', '.join(made.reviewers)}; hidden checks are {checks}")
-    _say(f"{made.masked} pieces of text are masked; the key is in {study}/review/key")
+    who = ", ".join(made.reviewers)
+    _say(f"{plural(made.packets, 'packet')} for each of {who}; hidden checks are {checks}")
+    _say(f"masked: {plural(made.masked, 'piece')} of text; the key is in {study}/review/key")
 
 
 @review_app.command("export")
@@ -63,7 +76,7 @@ def export_command(
     if json:
         print_json(exported)
         return
-    _say(f"{exported.file}: {exported.forms} forms; packets to read: {exported.packets}")
+    _say(f"{exported.file}: {plural(exported.forms, 'form')}; packets to read: {exported.packets}")
 
 
 @review_app.command("import")
@@ -81,7 +94,8 @@ def import_command(
     if json:
         print_json(imported)
         return
-    _say(f"{imported.replaced} forms taken, {imported.unchanged} unchanged, {imported.submitted} submitted")
+    taken = f"{plural(imported.replaced, 'form')} taken"
+    _say(f"{taken}, {imported.unchanged} unchanged, {imported.submitted} submitted")
     say_lacking(imported.incomplete, stdout())
 
 
@@ -94,8 +108,8 @@ def lock(study: StudyArgument, reviewer: ReviewerOption, json: JsonOption = Fals
     if json:
         print_json(forms)
         return
-    provisional = "; a model's, so provisional" if forms.author.provisional else ""
-    _say(f"{len(forms.forms)} forms of {reviewer} are locked{provisional}")
+    mark = f"; {forms.author.kind}, {forms.author.mark}" if forms.author.mark else ""
+    _say(f"locked: {plural(len(forms.forms), 'form')} of {reviewer}{mark}")
     _say("ask for guesses of the arms now: esac-ag review guess")
 
 
@@ -122,7 +136,7 @@ def guess(
         print_json(recorded)
         return
     named = sum(arm is not None for arm in recorded.guesses.values())
-    _say(f"{named} of {len(recorded.guesses)} arms guessed by {reviewer}; recorded")
+    _say(f"{named} of {plural(len(recorded.guesses), 'arm')} guessed by {reviewer}; recorded")
 
 
 @review_app.command("adjudicate")
@@ -140,7 +154,7 @@ def adjudicate_command(
     if json:
         print_json(found)
         return
-    _say(f"material disagreement on {found.cases} of {found.submissions} submissions")
+    _say(f"material disagreement on {found.cases} of {plural(found.submissions, 'submission')}")
     if found.cases:
         _say(f"{adjudicator} has a packet for each, with all opinions: use --reviewer {adjudicator}")
 
@@ -190,7 +204,30 @@ def judge(
     if json:
         print_json(done)
         return
-    _say(f"PROVISIONAL: {done.judged} forms of {reviewer} filled in by {done.model}, {done.before} before")
+    forms = f"{plural(done.judged, 'form')} of {reviewer}"
+    _say(f"PROVISIONAL: {forms} filled in by {done.model}, {done.before} before")
+
+
+@review_app.command()
+def rehearse(
+    study: StudyArgument,
+    reviewer: ReviewerOption,
+    strictness: Annotated[
+        StrictnessName,
+        typer.Option("--strictness", help="How many points what is found costs.", show_default=False),
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Have a script fill in a reviewer's forms by fixed rules: a rehearsal, no evidence."""
+    from esac_ag.conduct.review_rehearsing import rehearse as rehearse_review
+    from esac_ag.study.scripted_review import Strictness
+
+    done = rehearse_review(study, reviewer, Strictness(strictness.value))
+    if json:
+        print_json(done)
+        return
+    forms = f"{plural(done.filled_in, 'form')} of {reviewer}"
+    _say(f"{done.author.mark}: {forms} filled in by the {done.author.label} script, {done.before} before")
 
 
 @review_app.command()

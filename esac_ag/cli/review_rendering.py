@@ -11,6 +11,7 @@ from rich.table import Table
 from esac_ag.cli.asking import line
 from esac_ag.cli.place import stderr
 from esac_ag.manifest.findings import shown_text
+from esac_ag.plural import plural
 from esac_ag.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def print_status(status: ReviewStatus, console: Console) -> None:
         table.add_column(name, no_wrap=True)
     for one in status.people:
         progress = one.progress
-        author = f"{one.author.kind} {one.author.label}".strip() + (
-            ", PROVISIONAL" if one.provisional else ""
-        )
+        author = ", ".join(filter(None, (f"{one.author.kind} {one.author.label}".strip(), one.author.mark)))
         counts = (f"{progress.submitted} of {progress.packets}", str(progress.begun))
         marks = ("yes" if yes else "no" for yes in (progress.locked, one.guessed))
         table.add_row(f"{_safe(one.name)} ({_safe(author)})", one.role, *counts, *marks)
@@ -53,7 +52,7 @@ def print_status(status: ReviewStatus, console: Console) -> None:
     for one in status.people:
         say_lacking(one.lacking, console)
     if status.disagreements is not None:
-        console.print(f"material disagreement on {status.disagreements} submissions")
+        console.print(f"material disagreement on {plural(status.disagreements, 'submission')}")
     console.print(f"next: {_safe(status.next)}", soft_wrap=True)
 
 
@@ -62,7 +61,7 @@ def print_scores(scores: ReviewScores, console: Console) -> None:
     if scores.provisional:
         console.print(f"[yellow]PROVISIONAL: {_safe(scores.provisional_reason)}[/yellow]", soft_wrap=True)
     adjudicated = sum(one.source == "adjudicator" for one in scores.scores)
-    console.print(f"{len(scores.scores)} submissions scored, {adjudicated} by the adjudicator")
+    console.print(f"{plural(len(scores.scores), 'submission')} scored, {adjudicated} by the adjudicator")
     table = Table("agreement", "equal", "weighted kappa", "Krippendorff's alpha")
     for one in scores.agreement:
         shown = (_shown(one.kappa.estimate), _shown(one.alpha.estimate))

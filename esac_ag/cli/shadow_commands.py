@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from esac_ag.cli.place import JsonOption, StudyArgument, print_json, stdout
+from esac_ag.plural import plural
 
 if TYPE_CHECKING:
     from esac_ag.attempt.events import ShadowNoted
@@ -94,8 +95,9 @@ def shadow_report(study: StudyArgument, json: JsonOption = False) -> None:
     for arm in report.arms:
         minutes = f"rework {maybe_points(arm.rework_minutes)} min (known {arm.minutes_known})"
         lines = f"{maybe_points(arm.rework_lines)} lines (known {arm.lines_known})"
-        missed = f"{arm.missed} missed requirements in {arm.with_missed} notes"
-        line = f"{arm.arm}: {arm.notes} notes on {arm.tasks} tasks; {minutes}, {lines}; {missed}"
+        missed = f"{plural(arm.missed, 'missed requirement')} in {plural(arm.with_missed, 'note')}"
+        noted = f"{plural(arm.notes, 'note')} on {plural(arm.tasks, 'task')}"
+        line = f"{arm.arm}: {noted}; {minutes}, {lines}; {missed}"
         stdout().print(line, markup=False, soft_wrap=True)
     stdout().print(report.boundary, soft_wrap=True)
 

@@ -17,6 +17,7 @@ from esac_ag.cli.errors import INTERRUPTED
 from esac_ag.cli.place import RootOption, engine_of, stderr, workspace_at
 from esac_ag.cli.suite_options import PoolName, PoolOption, SeedOption
 from esac_ag.errors import HarnessError
+from esac_ag.plural import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +67,7 @@ def _print(run: McpRun, console: Console) -> None:
         "not known: a judge decides, and none was asked" if run.fraction is None else f"{run.fraction:.4f}"
     )
     lines = (
-        f"{run.item_id}: {run.trace.end.value}, {len(run.trace.calls)} calls, fraction {earned}",
+        f"{run.item_id}: {run.trace.end.value}, {plural(len(run.trace.calls), 'call')}, fraction {earned}",
         *(f"  {check.id}: {check.fraction:.4f}" for check in run.checks),
         run.note,
     )

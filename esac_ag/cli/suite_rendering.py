@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from esac_ag.plural import plural
 from esac_ag.report.escaping import visible
 from esac_ag.suite.constitution import MODIFIER_POINTS, TOTAL_POINTS
 from esac_ag.suite.selftest import REFERENCE, PolicyStanding
@@ -47,7 +48,7 @@ def print_listing(listing: SuiteListing, console: Console) -> None:
         console.print(Padding(Text(f"{item.id}: {visible(item.measures)}"), (0, 0, 0, 2)))
     console.print()
     console.print(
-        f"{listing.suite_version}: {len(listing.items)} items, {listing.points:g} points, and "
+        f"{listing.suite_version}: {plural(len(listing.items), 'item')}, {listing.points:g} points, and "
         f"{MODIFIER_POINTS} of the efficiency modifier: {TOTAL_POINTS} in all"
     )
 

@@ -165,7 +165,7 @@ def run_sealed(
     )
     if plan.agent.kind is AgentKind.SCRIPTED:
         stderr().print("scripted: policies act, no model; the result is evidence about no model")
-    with stopping_on_signals(stop):
+    with stopping_on_signals(stop, go_on=opened.go_on):
         run_study(opened, concurrency=concurrency, watcher=tally)
     reports = write_suite_reports(folder.path)
     show(reports, json=json)

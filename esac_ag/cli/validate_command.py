@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from esac_ag.cli.place import JsonOption, RootOption, print_json, stdout, workspace_at
+from esac_ag.plural import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,14 +40,10 @@ def print_report(report: ValidationReport, console: Console) -> None:
     for finding in report.findings:
         _print_finding(finding, console)
     verdict = "valid" if report.valid else "not valid"
-    counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
+    counts = f"{plural(report.errors, 'error')}, {plural(report.warnings, 'warning')}"
     style = "green" if report.valid else "red"
     manner = " under --strict" if report.strict else ""
     _line(console, f"{report.manifest}: {verdict}{manner} ({counts})", style)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _print_finding(finding: Finding, console: Console) -> None:

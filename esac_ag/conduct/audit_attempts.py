@@ -7,6 +7,7 @@ was cut off had written, and `.name.partial`, half of a file that was never ther
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def attempt_notes(study: Records, attempt: AttemptState) -> Iterator[AuditFindin
     for name in _unnamed(study, attempt):
         if _is_left_by_a_crash(attempt, name):
             where = f"attempts/{attempt.attempt_id}/{name}"
-            yield AuditFinding(where=where, what="left by what was cut off; no digest covers it")
+            yield AuditFinding(where=where, what="left by what was cut off, without a digest")
 
 
 def _named(study: Records, attempt: AttemptState) -> Iterator[AuditFinding]:
@@ -63,13 +64,20 @@ def _named(study: Records, attempt: AttemptState) -> Iterator[AuditFinding]:
 
 
 def _unnamed(study: Records, attempt: AttemptState) -> list[str]:
-    folder = study.folder.attempt(attempt.attempt_id).path
-    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not _is_folder(path)]
-    return sorted(name for name in names if name not in attempt.artifacts)
+    return sorted(
+        name
+        for name in _names(study.folder.attempt(attempt.attempt_id).path)
+        if name not in attempt.artifacts
+    )
 
 
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+def _names(folder: Path) -> Iterator[str]:
+    """Everything below a folder but folders; links to folders are no folders."""
+    for entry in os.scandir(folder) if folder.is_dir() else ():
+        if entry.is_dir(follow_symlinks=False):
+            yield from (f"{entry.name}/{name}" for name in _names(folder / entry.name))
+        else:
+            yield entry.name
 
 
 def _is_left_by_a_crash(attempt: AttemptState, name: str) -> bool:

@@ -8,6 +8,7 @@ from esac_ag.artifacts import file_digest
 from esac_ag.attempt.events import TailRecovered
 from esac_ag.conduct.audit_records import AuditFinding, Records, differing
 from esac_ag.ledger import read_lines
+from esac_ag.plural import plural
 
 LEDGER = "ledger.jsonl"
 
@@ -21,7 +22,7 @@ def ledger_findings(study: Records, *, planned: int, done: int, stopped: int = 0
     for line in lines:
         if isinstance(line.body, TailRecovered):
             yield from _aside(study, line.body)
-    cells = f"{done} of {planned} cells done" + (f", {stopped} of stopped arms" if stopped else "")
+    cells = f"{done} of {plural(planned, 'cell')} done" + (f", {stopped} of stopped arms" if stopped else "")
     if study.state.finished and done + stopped < planned:
         yield AuditFinding(where=LEDGER, what="the study is finished, and cells are missing", found=cells)
     if not study.state.finished and done + stopped == planned:

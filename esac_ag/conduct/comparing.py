@@ -15,10 +15,8 @@ from esac_ag import clock
 from esac_ag.artifacts import write_atomic
 from esac_ag.conduct.comparison_agent import ActingAgent, acting_agent
 from esac_ag.conduct.comparison_sources import ArmSource, arm_sources, tasks_named
-from esac_ag.conduct.earlier_runs import EarlierRuns, earlier_runs
 from esac_ag.conduct.faults import Faults
 from esac_ag.conduct.freeze import Tell, freeze_draft
-from esac_ag.conduct.opening import load_manifest
 from esac_ag.errors import ImageMissing, InputRefused, UsageError
 from esac_ag.manifest.comparison import (
     ComparisonRequest,
@@ -29,7 +27,6 @@ from esac_ag.manifest.comparison import (
 )
 from esac_ag.manifest.draft import Draft, DraftArm
 from esac_ag.manifest.plan import Install, Model
-from esac_ag.record import Record
 from esac_ag.rooms.freezing import bundle_to_freeze, freeze_arm, listing_warning
 from esac_ag.rooms.prices import read_prices
 from esac_ag.rooms.records import read_record
@@ -37,7 +34,6 @@ from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.agent_images import agent_image_reference
 from esac_ag.sandbox.contract import Engine
 from esac_ag.sandbox.image_definition import ImageKind, read_definition
-from esac_ag.schedule import Plan, make_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,16 +67,6 @@ class Prepared:
     agent: ActingAgent
     sources: tuple[ArmSource, ...]
     missing_images: tuple[str, ...]
-
-
-class Forecast(Record):
-    """What a sealed comparison will take."""
-
-    bound: Plan
-    """By its limits, without retries."""
-    expected: Plan | None
-    """By earlier runs; null when there are none."""
-    earlier: EarlierRuns | None
 
 
 def prepare(
@@ -243,22 +229,6 @@ def seal_comparison(
     tell(f"draft: {path}")
     freeze_draft(path, sealed, workspace=workspace, engine=engine, repeats=repeats, tell=tell)
     return sealed
-
-
-def forecast(sealed: Path, *, workspace: Workspace, results: Path, concurrency: int) -> Forecast:
-    """What a sealed comparison will take: by its limits, and by earlier runs where there are any.
-
-    Raises:
-        InputRefused: the manifest does not hold.
-    """
-    manifest = load_manifest(sealed, workspace=workspace)
-    earlier = earlier_runs(manifest, results)
-    expected = None
-    if earlier is not None:
-        expected = make_plan(
-            manifest, concurrency=concurrency, run_s=earlier.run_s, run_cost=earlier.run_cost
-        )
-    return Forecast(bound=make_plan(manifest, concurrency=concurrency), expected=expected, earlier=earlier)
 
 
 def _refuse_unplannable(options: CompareOptions) -> None:

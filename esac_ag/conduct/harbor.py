@@ -13,6 +13,7 @@ from esac_ag.errors import UsageError
 from esac_ag.grading.patching import make_patch
 from esac_ag.grading.proof_record import ProofRecord
 from esac_ag.manifest.package import Trust
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.rooms.harbor import HarborTask, harbor_folders, read_harbor_task, task_id_of
 from esac_ag.rooms.harbor_image import Command
@@ -109,7 +110,7 @@ def _named(workspace: Workspace, folder: Path, wanted_id: str | None) -> dict[st
 
 def _make(bench: Bench, task_id: str, task: HarborTask, tell: Tell) -> Made:
     commands = sum(isinstance(step, Command) for step in task.image.steps)
-    tell(f"{task_id}: {commands} commands of its Dockerfile and its oracle are run")
+    tell(f"{task_id}: {plural(commands, 'command')} of its Dockerfile and its oracle to run")
     snapshot, built = build_snapshot(bench, task.image.steps, task.workdir)
     patch, oracle, solved = _oracle(bench, task, snapshot)
     script = task.tests[b"test.sh"]

@@ -157,4 +157,5 @@ def written(
     usage = UsageRecord(agent_kind=record.agent_kind, agent_label=record.agent_label, costs=record.costs)
     folder.write_record("usage.json", usage, site.redactor)
     sha256 = folder.write_record("attempt.json", record, site.redactor)
-    return Launched(record, {"attempt.json": sha256} | digests(folder, ARTIFACTS))
+    artifacts = {"attempt.json": sha256} | digests(folder, ARTIFACTS)
+    return Launched(record, artifacts, is_lasting=end.is_lasting)

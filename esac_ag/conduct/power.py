@@ -13,6 +13,7 @@ from esac_ag.conduct.power_decisions import DecisionTable, decision_table, world
 from esac_ag.conduct.power_plan import DecisionPlan
 from esac_ag.conduct.reporting import report_inputs
 from esac_ag.manifest.plan import AgentKind, Interval
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.report.inputs import refuse_contradictions
 from esac_ag.report.runs import Facts
@@ -155,7 +156,7 @@ def _unknown(what: str, reason: NotEstimable, option: str) -> str:
 
 def _few(what: str, degrees: int, option: str) -> str:
     return (
-        f"The study's spread between {what} rests on {degrees} degree{'s' * (degrees != 1)} of freedom: the "
+        f"The study's spread between {what} rests on {plural(degrees, 'degree')} of freedom: the "
         f"true one may be several times as large or small. Try others with {option}."
     )
 

@@ -71,7 +71,7 @@ class ReviewDesk:
 
     @property
     def author(self) -> Author:
-        """Who fills the forms in; a person unless a model did."""
+        """Who fills the forms in; a person unless a model or a script did."""
         return read_part(self._folder.author, Author) if self._folder.author.exists() else Author()
 
     def packet(self, label: str) -> Packet:
@@ -206,7 +206,7 @@ class ReviewDesk:
             )
 
     def _refuse_other(self, author: Author) -> None:
-        """A person's forms stay a person's, and a model's stay provisional."""
+        """A person's forms stay a person's, and those of a model or a script stay marked."""
         if author != self.author and any((self._folder.path / "forms").glob("*.json")):
             raise UsageError(
                 "these forms were begun by another author",

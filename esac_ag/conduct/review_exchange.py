@@ -15,10 +15,11 @@ from esac_ag.canonical import loads_strict
 from esac_ag.conduct.review_desk import ReviewDesk
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.manifest.findings import pointer, shown_text
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.study.form_table import ReadTable, read_table, row_of, table_of
-from esac_ag.study.forms import Form, FormFault, FormSet, faults_of
+from esac_ag.study.forms import Author, AuthorKind, Form, FormFault, FormSet, faults_of
 from esac_ag.study.packet_text import packet_text
 
 FILE_CAP_BYTES = 200_000_000
@@ -75,7 +76,8 @@ def export_forms(study: Path, reviewer: str, output: Path) -> Exported:
 def import_forms(study: Path, reviewer: str, path: Path) -> Imported:
     """Take forms from a file; complete ones are submitted. Everything is taken, or nothing.
 
-    Forms that the file leaves blank, or does not name, stay as they are.
+    Forms that the file leaves blank, or does not name, stay as they are. A JSON file whose author is a script
+    makes the forms a rehearsal.
 
     Raises:
         InputRefused: the file has faults, all of which are told with row or pointer; nothing was taken.
@@ -87,18 +89,31 @@ def import_forms(study: Path, reviewer: str, path: Path) -> Imported:
     faults = [*read.faults, *_faults_of_forms(desk, read)]
     if faults:
         raise InputRefused(
-            f"the file has {len(faults)} faults, so nothing of it was taken",
+            f"the file has {plural(len(faults), 'fault')}, so nothing of it was taken",
             where=str(path),
             found="\n            ".join(shown_text(one) for one in faults[:MOST_SHOWN])
             + ("\n            …" if len(faults) > MOST_SHOWN else ""),
             remedy="correct them and import the file again",
         )
-    kept = [form for form in read.forms if not form.is_blank]
-    now = {form.label: _submitted(desk, form) for form in kept}
+    return take_forms(desk, tuple(form for form in read.forms if not form.is_blank), read.author)
+
+
+def take_forms(desk: ReviewDesk, forms: tuple[Form, ...], author: Author | None = None) -> Imported:
+    """Take forms without wrong parts in place of those that are there; complete ones are submitted.
+
+    Args:
+        desk: of the reviewer.
+        forms: each of a packet of theirs.
+        author: who filled them in; a person by default.
+
+    Raises:
+        UsageError, StudyBusy: as `ReviewDesk.replace`.
+    """
+    now = {form.label: _submitted(desk, form) for form in forms}
     changed = tuple(form for form in now.values() if form != desk.form(form.label))
-    desk.replace(changed)
+    desk.replace(changed, author)
     return Imported(
-        reviewer=reviewer,
+        reviewer=desk.book.reviewer,
         replaced=len(changed),
         unchanged=len(now) - len(changed),
         submitted=sum(form.submitted for form in now.values()),
@@ -111,6 +126,7 @@ class _File:
     forms: tuple[Form, ...]
     faults: tuple[str, ...] = ()
     table: ReadTable | None = None
+    author: Author | None = None
 
     def place(self, number: int, fault: FormFault) -> str:
         """Where in the file a form's fault is."""
@@ -177,9 +193,9 @@ def _read_json(text: str, reviewer: str) -> _File:
         return _File((), (f"not JSON: {error}",))
     if found.reviewer != reviewer:
         return _File((), (f"/reviewer: the forms are of {found.reviewer}, not of {reviewer}",))
-    if found.author.provisional:
+    if found.author.kind is AuthorKind.MODEL:
         return _File((), ("/author: a model's forms are made by `review judge`, never imported",))
-    return _File(found.forms)
+    return _File(found.forms, author=found.author)
 
 
 def read_guesses(path: Path) -> dict[str, str | None]:
@@ -195,7 +211,7 @@ def read_guesses(path: Path) -> dict[str, str | None]:
         if not any(cells):
             continue
         if len(cells) != 2:  # noqa: PLR2004  (label and arm)
-            faults.append(f"row {number}: {len(cells)} cells where 2 are expected")
+            faults.append(f"row {number}: {plural(len(cells), 'cell')} where 2 are expected")
             continue
         label, arm = (cell.strip() for cell in cells)
         if label in found:

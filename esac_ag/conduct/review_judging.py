@@ -10,6 +10,7 @@ from esac_ag.agents.judge_client import Judge
 from esac_ag.artifacts.review_folder import ReviewFolder
 from esac_ag.clock import Deadline
 from esac_ag.conduct.review_desk import ReviewDesk
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.study.forms import Author, AuthorKind, Form
 from esac_ag.study.model_judging import read_review, review_request
@@ -68,7 +69,7 @@ def judge_packets(
             retries += repeated
             desk.save(form, author)
             desk.submit(packet.label)
-            tell(f"{number} of {len(todo)} packets, provisional")
+            tell(f"{number} of {plural(len(todo), 'packet')}, provisional")
     return ModelReview(
         reviewer=reviewer,
         model=judge.at.model,

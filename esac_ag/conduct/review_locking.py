@@ -22,6 +22,7 @@ from esac_ag.conduct.review_prepare import refuse_name, write_book
 from esac_ag.conduct.review_seals import read_part, reviewed
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.ledger import open_ledger
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.study.disagreement import differences, opinion_of
 from esac_ag.study.forms import Form, FormSet
@@ -76,7 +77,7 @@ def _refuse_incomplete(desk: ReviewDesk, forms: FormSet, study: Path) -> None:
     if lacking:
         shown = ", ".join(lacking[:MOST_SHOWN]) + (" …" if len(lacking) > MOST_SHOWN else "")
         raise UsageError(
-            f"{len(lacking)} of {len(forms.forms)} forms are not submitted",
+            f"not submitted: {len(lacking)} of {plural(len(forms.forms), 'form')}",
             where=f"--reviewer {forms.reviewer}",
             expected="all of them complete and submitted",
             found=shown,

@@ -18,6 +18,7 @@ from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.review_submissions import known_of, sources_of, submission_of, tasks_of
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.ledger import open_ledger
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.rooms.tasks import LoadedTask
 from esac_ag.rooms.workspace import Workspace
@@ -47,7 +48,7 @@ def prepare_review(
     study_path: Path,
     *,
     workspace: Workspace,
-    reviewers: Sequence[str] | None = None,
+    reviewers: Sequence[str],
     manifest: Path | None = None,
 ) -> PreparedReview:
     """Make the packets of a finished study.
@@ -55,7 +56,7 @@ def prepare_review(
     Args:
         study_path: the study's folder below results/.
         workspace: where its tasks and bundles lie, which are compared with their seals.
-        reviewers: names; `reviewer-1` and so on by default.
+        reviewers: names, as many as the plan says; they are for ever, so none is made up.
         manifest: the sealed manifest, whose bundles lie relative to it; by default they are looked for in the
             workspace's `manifests/` and `arms/`.
 
@@ -67,7 +68,7 @@ def prepare_review(
     """
     study = read_study(study_path)
     plan = study.manifest.review
-    names = tuple(reviewers or (f"reviewer-{number}" for number in range(1, plan.reviewers + 1)))
+    names = tuple(reviewers)
     _refuse_names(names, study, plan.reviewers)
     attempts = _reviewable(study)
     sources = sources_of(study, workspace, None if manifest is None else manifest.parent)
@@ -127,10 +128,11 @@ def _refuse_names(names: Sequence[str], study: StudyRecords, count: int) -> None
         refuse_name(name, study)
     if len(names) != count or len(set(names)) != count:
         raise UsageError(
-            "the plan has another number of reviewers",
+            "the plan has another number of reviewers" if names else "the reviewers are not named",
             where="--reviewers",
             expected=f"{count} different names, as `review.reviewers` of the manifest says",
             found=", ".join(names),
+            remedy="a review is prepared once, and its names stay: use those of the people who will judge",
         )
 
 
@@ -154,7 +156,7 @@ def _reviewable(study: StudyRecords) -> tuple[AttemptState, ...]:
         raise UsageError(
             "the study is not finished, so it cannot be reviewed yet",
             where=str(study.folder.path),
-            expected=f"{len(cells)} cells done",
+            expected=f"{plural(len(cells), 'cell')} done",
             found=f"{len(found)} done",
             remedy="go on with: esac-ag run MANIFEST",
         )
@@ -185,7 +187,7 @@ def _packets(
         leaks += [f"{attempt.attempt_id}{leak.pointer}: {leak.what}" for leak in own.scan.leaks(packet)]
     if leaks:
         raise InputRefused(
-            f"a packet would tell its arm, so nothing was written ({len(leaks)} places)",
+            f"a packet would tell its arm, so nothing was written ({plural(len(leaks), 'place')})",
             where=str(study.folder.path),
             expected="nothing of any arm, model, or attempt after masking",
             found="; ".join(leaks[:MOST_LEAKS_SHOWN]),

@@ -21,7 +21,7 @@ class PersonStatus(Record):
     role: Role
     author: Author
     provisional: bool
-    """Whether a model fills the forms in."""
+    """Whether a model or a script fills the forms in."""
     progress: Progress
     guessed: bool
     """Whether arms were guessed."""

@@ -69,7 +69,7 @@ def sources_of(study: StudyRecords, workspace: Workspace, manifest_folder: Path 
         SubstitutionRefused: a bundle is not the sealed one, or not there: nothing could be masked by it.
     """
     folders = [folder for folder in (manifest_folder, workspace.manifests) if folder is not None]
-    bundles = {arm.id: _bundle(arm, folders, workspace) for arm in study.manifest.arms}
+    bundles = {arm.id: sealed_bundle(arm, folders, workspace) for arm in study.manifest.arms}
     study_id = study.manifest.study_id
     chosen = len(study_id) >= SHORTEST_ID and not study_id.isalpha()
     return Sources(
@@ -79,8 +79,17 @@ def sources_of(study: StudyRecords, workspace: Workspace, manifest_folder: Path 
     )
 
 
-def _bundle(arm: Arm, folders: Sequence[Path], workspace: Workspace) -> FileTree:
-    """The sealed bytes of an arm, wherever they are: what is sealed is the files, not their place."""
+def sealed_bundle(arm: Arm, folders: Sequence[Path], workspace: Workspace) -> FileTree:
+    """The sealed bytes of an arm, wherever they are: what is sealed is the files, not their place.
+
+    Args:
+        arm: of a sealed plan.
+        folders: that its `bundle` may be relative to.
+        workspace: whose `arms/` is looked in last.
+
+    Raises:
+        SubstitutionRefused: it is nowhere as it was sealed.
+    """
     here = arm.model_copy(update={"bundle": arm.bundle and PurePosixPath(arm.bundle).name})
     refusals: list[SubstitutionRefused] = []
     for folder, sought in (*((one, arm) for one in folders), (workspace.arms, here)):

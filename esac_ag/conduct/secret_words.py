@@ -30,9 +30,7 @@ def refuse_words_of_ours(secrets: Mapping[str, str], *texts: bytes) -> None:
     forms = {where: found for where, secret in secrets.items() if (found := forms_of(secret))}
     if not forms:
         return
-    package = read_tree(Path(esac_ag.__file__).parent, skip_ignored=True).tree
-    sources = [node.data for node in package.files().values()]
-    vocabulary = b"\n".join([*sources, *texts, clock.now().encode()])
+    vocabulary = b"\n".join([*package_sources(), *texts, clock.now().encode()])
     for where, looked_for in forms.items():
         if any(form in vocabulary for form in looked_for):
             raise UsageError(
@@ -42,3 +40,9 @@ def refuse_words_of_ours(secrets: Mapping[str, str], *texts: bytes) -> None:
                 found="a word of these, which is not shown",
                 remedy="give another seed (esac-ag suite seed new), another key, or leave the variable unset",
             )
+
+
+def package_sources() -> list[bytes]:
+    """Every file of the package: all words that ESAC-AG itself can write stand in one of them."""
+    package = read_tree(Path(esac_ag.__file__).parent, skip_ignored=True).tree
+    return [node.data for node in package.files().values()]

@@ -12,8 +12,8 @@ from esac_ag.attempt.events import ShadowNoted
 from esac_ag.conduct.collect import read_study
 from esac_ag.errors import UsageError
 from esac_ag.ledger import open_ledger
+from esac_ag.plural import plural
 from esac_ag.record import Record
-from esac_ag.report.numbers import plural
 from esac_ag.statistics.aggregate import mean
 from esac_ag.statistics.estimates import MaybeEstimate, NotEstimable
 

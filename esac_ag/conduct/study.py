@@ -28,7 +28,7 @@ from esac_ag.attempt.events import (
 )
 from esac_ag.clock import Seeds
 from esac_ag.conduct.stopping import ArmStopper
-from esac_ag.conduct.work import CellWork, Kept, OpenPlan
+from esac_ag.conduct.work import CellWork, Kept, Launched, OpenPlan
 from esac_ag.errors import (
     HarnessError,
     InfrastructureFailure,
@@ -91,7 +91,8 @@ def run_study(
 
     Raises:
         StudyBusy: another harness works on it.
-        StudyPaused: failures of the infrastructure used up the retries of a cell.
+        StudyPaused: failures of the infrastructure used up the retries of a cell, or the provider refuses the
+            key, which another launch cannot mend.
         Interrupted: somebody wished the end.
         SubstitutionRefused: sealed bytes changed while the study ran.
     """
@@ -254,14 +255,17 @@ class _Session:
         for launch_number in range(retries + 1):
             if launch_number:
                 self._back_off(cell, reason, launch_number)
-            attempt_id, outcome, reason = self._launch(cell, work)
+            launched = self._launch(cell, work)
+            outcome, reason = launched.record.outcome, launched.record.reason
             if outcome in GRADED_OUTCOMES:
-                return attempt_id, outcome
+                return launched.record.attempt_id, outcome
             if outcome is Outcome.CANCELLED:
                 raise self._stopped()
+            if launched.is_lasting:
+                raise self._in_vain(cell, reason)
         raise self._used_up(cell, reason, retries)
 
-    def _launch(self, cell: Cell, work: CellWork) -> tuple[str, Outcome, str]:
+    def _launch(self, cell: Cell, work: CellWork) -> Launched:
         attempt_id = clock.opaque_id()
         with self._ledger.locked() as state:
             if state.is_stopped(cell):
@@ -287,7 +291,7 @@ class _Session:
                 artifacts=launched.artifacts,
             )
         )
-        return attempt_id, record.outcome, record.reason
+        return launched
 
     def _grade_until_it_holds(self, cell: Cell, work: CellWork, attempt_id: str) -> GradingStatus:
         retries = self._study.manifest.policies.max_infrastructure_retries
@@ -333,6 +337,16 @@ class _Session:
 
     def _stopped(self) -> Interrupted:
         return Interrupted("the study was stopped", remedy=self._opened.go_on)
+
+    def _in_vain(self, cell: Cell, reason: str) -> StudyPaused:
+        self._watcher.spoiled(cell, reason, retry_in_s=None)
+        return StudyPaused(
+            "the study pauses: the model's provider refuses the key (401 or 403), and would refuse it again",
+            where=f"task {cell.task}, repetition {cell.repetition}",
+            expected="a key that the provider takes, in the variable that the plan names",
+            found=reason,
+            remedy=f"export the key, then {self._opened.go_on}",
+        )
 
     def _used_up(self, cell: Cell, reason: str, retries: int) -> StudyPaused:
         self._watcher.spoiled(cell, reason, retry_in_s=None)

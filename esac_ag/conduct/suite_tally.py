@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from esac_ag.attempt import Cell, GradingStatus, Outcome
-from esac_ag.report.numbers import plural
+from esac_ag.plural import plural
 from esac_ag.report.suite_words import points
 from esac_ag.suite.bank import bank
 from esac_ag.suite.efficiency import ItemEfficiency

@@ -16,6 +16,7 @@ from esac_ag.grading.proof import prove
 from esac_ag.grading.proof_record import ProofRecord
 from esac_ag.manifest.package import Trust
 from esac_ag.manifest.plan import GraderLimits
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.rooms.graders import LoadedGrader, load_grader
 from esac_ag.rooms.reading import MANIFEST_CAP_BYTES, CannotRead, read_bounded
@@ -250,7 +251,7 @@ def prove_pairs(
         )
         if proof.holds:
             write_atomic(kept, canonical_json(proof))
-        tell(f"{task_id}: {'proved' if proof.holds else 'does not hold'}, {repeats} times each")
+        tell(f"{task_id}: {'proved' if proof.holds else 'does not hold'}, {plural(repeats, 'time')} each")
         return proof
 
     return Proofs(proofs=tuple(one(task, grader) for task, grader in pairs))

@@ -17,6 +17,8 @@ class Launched:
 
     record: AttemptRecord
     artifacts: dict[str, str]
+    is_lasting: bool = False
+    """Of a spoiled launch: whether another one would end the same until a person changes something."""
 
 
 @dataclass(frozen=True, slots=True)

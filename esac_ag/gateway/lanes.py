@@ -26,6 +26,7 @@ from esac_ag.gateway.calls import (
 )
 from esac_ag.gateway.plans import MOST_CALLS_AT_ONCE, MOST_CALLS_WAITING, MOST_HELD_BYTES, LanePlan
 from esac_ag.gateway.protocols import Protocol
+from esac_ag.plural import plural
 
 MOST_RECORDED_REFUSALS = 1000
 MOST_RECORDED_CHANGES = 50
@@ -106,7 +107,7 @@ def _in_short(changes: tuple[str, ...]) -> tuple[str, ...]:
     """Changes as a record can hold them: an agent words the types of its tools, and may send a million."""
     more = len(changes) - MOST_RECORDED_CHANGES
     told = tuple(shown(change) for change in changes[:MOST_RECORDED_CHANGES])
-    return told if more <= 0 else (*told, f"{more} more changes")
+    return told if more <= 0 else (*told, plural(more, "more change"))
 
 
 class LaneState:

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from esac_ag.grading.proof_record import PublicOutcome, Variant, VariantKind
 from esac_ag.manifest.package import CheckKind, GraderPackage, TaskPackage, Trust
+from esac_ag.plural import plural
 
 MIN_CHECKS = 8
 MIN_REFERENCES = 2
@@ -54,7 +55,7 @@ def _of_package(package: GraderPackage) -> Iterator[str]:
 def _of_variant(variant: Variant, task: TaskPackage, package: GraderPackage) -> Iterator[str]:
     invalid = [trial.invalid_reason for trial in variant.trials if not trial.valid]
     if invalid:
-        yield f"{len(invalid)} of {len(variant.trials)} gradings are invalid: {invalid[0]}"
+        yield f"invalid are {len(invalid)} of {plural(len(variant.trials), 'grading')}: {invalid[0]}"
         return
     outcomes = {trial.failed for trial in variant.trials}
     if len(outcomes) > 1:

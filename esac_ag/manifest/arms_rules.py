@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from esac_ag.manifest.collector import Collector
 from esac_ag.manifest.findings import PathPart, shown
 from esac_ag.manifest.plan import NEUTRAL, Arm, ArmKind
+from esac_ag.plural import plural
 
 EDIT = "Correct the draft and freeze it again under a new study id."
 SKILL_FILE = "SKILL.md"
@@ -46,7 +47,9 @@ def _judge_control(arm: Arm, at: tuple[PathPart, ...], out: Collector) -> None:
     if arm.bundle is not None:
         out.error((*at, "bundle"), "neutral-bundle", what, "null", shown(arm.bundle), EDIT)
     if arm.files:
-        out.error((*at, "files"), "neutral-bundle", what, "an empty list", f"{len(arm.files)} files", EDIT)
+        out.error(
+            (*at, "files"), "neutral-bundle", what, "an empty list", plural(len(arm.files), "file"), EDIT
+        )
     if arm.kind is not ArmKind.NONE:
         out.error((*at, "kind"), "neutral-bundle", what, '"none"', shown(arm.kind.value), EDIT)
 

@@ -23,6 +23,7 @@ from esac_ag.manifest.plan import (
     Phase,
     Prices,
 )
+from esac_ag.plural import plural
 from esac_ag.record import faults_in
 
 MOST_ID: Final = 100
@@ -129,7 +130,7 @@ def run_cost_usd(max_cost_usd: float, runs: int) -> float:
     raise UsageError(
         "The cost limit leaves nothing for a single run.",
         where="--max-cost",
-        expected=f"at least {runs / _MICRO:g} for {runs} runs",
+        expected=f"at least {runs / _MICRO:g} for {plural(runs, 'run')}",
         found=f"{max_cost_usd:g}",
         remedy="raise it, or plan fewer tasks, arms or repetitions",
     )
@@ -186,7 +187,7 @@ def different_keys(one: Draft, other: Draft) -> tuple[str, ...]:
 def claim_of(phase: Phase, tasks: int) -> str:
     """What a comparison of so many tasks can show, in a sentence that is told before anything costs money."""
     least = MINIMUM_TASKS[Phase.PRIMARY]
-    few = f"{tasks} task{'s' * (tasks != 1)}"
+    few = plural(tasks, "task")
     match phase:
         case Phase.PRIMARY | Phase.HOLDOUT:
             return f"{few}: a scored pilot; what it shows holds for these bundles, tasks and this model"

@@ -20,7 +20,8 @@ from esac_ag.pages.diff_page import diff_html, file_html
 from esac_ag.pages.rendering import page, study_address
 from esac_ag.pages.transcript_page import shown_command, shown_entry
 from esac_ag.pages.view_words import cost_rows, moment, seconds_between
-from esac_ag.report.numbers import NO_VALUE, plural
+from esac_ag.plural import plural
+from esac_ag.report.numbers import NO_VALUE
 from esac_ag.study.diff import read_diff
 from esac_ag.suite.bank import item_named
 from esac_ag.suite.contract import CheckResult

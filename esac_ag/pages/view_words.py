@@ -9,8 +9,9 @@ from esac_ag.attempt import Costs
 from esac_ag.attempt.review_events import ReviewState
 from esac_ag.conduct.view_look import ArmLook, StudyLook
 from esac_ag.manifest.plan import Manifest, Prices
+from esac_ag.plural import plural
 from esac_ag.report.costs import value_of
-from esac_ag.report.numbers import COST_NAMES, NO_VALUE, UNAVAILABLE, amount, plural
+from esac_ag.report.numbers import COST_NAMES, NO_VALUE, UNAVAILABLE, amount
 from esac_ag.report.view import CostMeasure
 
 KIB: Final = 1024

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from esac_ag.attempt import AttemptRecord, Cell, GradingStatus
@@ -25,7 +25,7 @@ from esac_ag.study.evidence import (
     SupportEvidence,
     TaskEvidence,
 )
-from esac_ag.study.quality import QualityScore
+from esac_ag.study.quality import QualityScore, is_rehearsed
 
 MaybeValue = Estimate | NotEstimable
 
@@ -68,7 +68,7 @@ def evidence_of(facts: Facts, comparison: ArmComparison) -> Evidence:
     return Evidence(
         arm=arm,
         control=control,
-        measure=Measure.QUALITY if reviewed else Measure.CHECKS,
+        measure=_measure(quality) if reviewed else Measure.CHECKS,
         threshold_points=facts.inputs.manifest.analysis.threshold_points,
         mean=comparison.overall.mean,
         interval=comparison.overall.interval,
@@ -85,6 +85,10 @@ def evidence_of(facts: Facts, comparison: ArmComparison) -> Evidence:
         unreviewed_runs=sum(run.attempt is not None and run.score is None for run in both) if reviewed else 0,
         provisional=any(score.provisional for score in quality.values()),
     )
+
+
+def _measure(quality: Mapping[str, QualityScore]) -> Measure:
+    return Measure.REHEARSAL if is_rehearsed(quality) else Measure.QUALITY
 
 
 def _quality(facts: Facts, run: RunFacts) -> QualityScore | None:

@@ -70,6 +70,17 @@ def interval_words(value: IntervalEstimate | NotEstimable) -> str:
             assert_never(value)
 
 
+def level_words(value: IntervalEstimate | NotEstimable) -> str:
+    """An interval of a score itself as `61.2 to 73.4`, or that it is not estimable."""
+    match value:
+        case IntervalEstimate():
+            return f"{points(value.low)} to {points(value.high)}"
+        case NotEstimable():
+            return NOT_ESTIMABLE
+        case _:
+            assert_never(value)
+
+
 def percent(share: float) -> str:
     """A share as a percentage without needless zeros: `95 %`."""
     return f"{100 * share:.4g} %"
@@ -94,11 +105,6 @@ def amount(measure: CostMeasure, value: float) -> str:
             return f"{value:,.0f}"
         case _:
             assert_never(measure)
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 task`, `4 tasks`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _unsigned_zero(value: float, decimals: int) -> float:

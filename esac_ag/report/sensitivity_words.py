@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
+from esac_ag.plural import plural
 from esac_ag.report.numbers import (
     METHOD_NAMES,
     NOT_ESTIMABLE,
     interval_words,
     percent,
-    plural,
     points,
     signed_points,
 )

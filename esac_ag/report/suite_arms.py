@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import Final, Literal, assert_never
 
 from esac_ag.manifest.plan import NEUTRAL, Interval
+from esac_ag.plural import plural
 from esac_ag.record import Identifier, Record
-from esac_ag.report.numbers import interval_words, maybe_points, plural
+from esac_ag.report.numbers import interval_words, maybe_points
 from esac_ag.report.suite_compare import SuiteComparison, compare_reports, render_comparison_text
 from esac_ag.report.suite_text import wrapped
 from esac_ag.report.suite_view import SuiteView

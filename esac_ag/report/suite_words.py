@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from esac_ag.report.numbers import UNAVAILABLE, plural
+from esac_ag.plural import plural
+from esac_ag.report.numbers import UNAVAILABLE
 from esac_ag.report.suite_view import (
     CategoryRow,
     CheckRow,

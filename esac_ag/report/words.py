@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, Manifest, Phase
+from esac_ag.plural import plural
 from esac_ag.report.manipulation_text import manipulation_notice
 from esac_ag.report.manipulation_view import ManipulationCheck
-from esac_ag.report.numbers import interval_words, percent, plural, signed_points
+from esac_ag.report.numbers import interval_words, percent, signed_points
 from esac_ag.report.view import ArmComparison, ArmCounts
 from esac_ag.statistics.estimates import (
     Estimate,
@@ -14,19 +15,34 @@ from esac_ag.statistics.estimates import (
     SignFlipReference,
 )
 from esac_ag.statistics.pairs import HIGHEST_SCORE, LOWEST_SCORE, PairedComparison
+from esac_ag.study.forms import REHEARSAL
 
 SCRIPTED_NOTICE = "Scripted replay: no evidence about any model"
 WHOLE_RANGE = 2 * (HIGHEST_SCORE - LOWEST_SCORE)
 FEW_TASKS = MINIMUM_TASKS[Phase.PRIMARY]
 
 
-def notices(manifest: Manifest, counts: tuple[ArmCounts, ...], check: ManipulationCheck) -> tuple[str, ...]:
-    """What a reader must know before any number."""
+def notices(
+    manifest: Manifest, counts: tuple[ArmCounts, ...], check: ManipulationCheck, *, is_rehearsed: bool = False
+) -> tuple[str, ...]:
+    """What a reader must know before any number.
+
+    Args:
+        manifest: of the study.
+        counts: runs by arm.
+        check: the manipulation check.
+        is_rehearsed: whether a script filled in forms of the review.
+    """
     found = []
     if manifest.agent.kind is AgentKind.SCRIPTED:
         found.append(
             f"{SCRIPTED_NOTICE}. The agent replayed files of actions, so the numbers show that the harness "
             "runs, and nothing else."
+        )
+    if is_rehearsed:
+        found.append(
+            f"Review by {REHEARSAL}. A program filled in forms of the review by fixed rules, "
+            "so the decision shows that the way to it works, and nothing else."
         )
     counted = sum(item.planned - item.missing - item.stopped for item in counts)
     if said := manipulation_notice(check, manifest.agent.kind, counted):
@@ -47,6 +63,12 @@ def notices(manifest: Manifest, counts: tuple[ArmCounts, ...], check: Manipulati
         for item in counts
         if item.stopped
     ]
+    if unchanged := [f"{item.unchanged} of {item.arm}" for item in counts if item.unchanged]:
+        total = sum(item.unchanged for item in counts)
+        found.append(
+            f"{plural(total, 'run')} changed nothing ({', '.join(unchanged)}): "
+            f"{'its submission is' if total == 1 else 'their submissions are'} the untouched snapshot."
+        )
     without = sum(item.planned - item.graded for item in counts)
     if without:
         planned = sum(item.planned for item in counts)

@@ -10,16 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from esac_ag.errors import InputRefused, UsageError
+from esac_ag.front_matter import front_matter
 from esac_ag.manifest.findings import shown_text
 from esac_ag.manifest.plan import ArmKind
 from esac_ag.record import Record
 from esac_ag.rooms.freezing import bundle_to_freeze, kind_of_bundle, lay_down
+from esac_ag.rooms.sham_short import MOST_WORDS, lines_on_lighthouses
 from esac_ag.rooms.sham_text import words_on_lighthouses
 from esac_ag.tree import FileTree, RegularFile
 
 NAME = "lighthouse-notes"
 TOLERANCE = 0.02
 """How far words and bytes of a sham may be from the bundle's."""
+SLACK_BYTES = 12
+"""The same for a bundle of a few words: whole sentences do not come in every length."""
+_NAMES = (
+    *("sea", "fogs", "tides", "beacon", "lantern", "seashore", "lightship", "lighthouse", "tide-tables"),
+    *("beacon-notes", "lantern-notes", "seashore-notes", "lightship-notes", NAME),
+)
+"""By their length, from three letters on."""
 _NAME_FORM = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 _ENTRY_NAMES = frozenset({"SKILL.md", "AGENTS.md", "CLAUDE.md"})
 _FOLDERS = frozenset({"assets", "docs", "examples", "reference", "references", "scripts", "templates"})
@@ -28,7 +37,7 @@ _SUFFIXES = frozenset({".md", ".txt"})
 _PREFIX = re.compile(r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)][ \t]+|>[ \t]+)?")
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
 _AROUND = "`'\"()[],.;:*_"
-_DESCRIPTION = ("About", "lighthouses,")
+_DESCRIPTION = ("About", "lighthouses.")
 
 
 class Length(Record):
@@ -62,19 +71,22 @@ class _Line:
     words: list[str | None]
 
 
-def write_sham(source: Path, output: Path, *, name: str = NAME) -> ShamBundle:
+def write_sham(source: Path, output: Path, *, name: str | None = None) -> ShamBundle:
     """Write a sham of a bundle into a folder.
 
     Args:
         source: a skill folder, an instructions file or any folder.
         output: the folder; not there yet, or empty, or with the same sham.
-        name: of the sham, as skills are named.
+        name: of the sham, as skills are named; by default `lighthouse-notes`, or for a short bundle one
+            that is as long as its own.
 
     Raises:
         UsageError: the name is malformed.
         InputRefused: the source cannot be read or is empty or too short to be matched; other content has the
             place.
     """
+    bundle = bundle_to_freeze(source)
+    name = _name_for(bundle) if name is None else name
     if not re.fullmatch(_NAME_FORM, name):
         raise UsageError(
             "The sham's name is malformed.",
@@ -82,7 +94,6 @@ def write_sham(source: Path, output: Path, *, name: str = NAME) -> ShamBundle:
             expected="lower-case letters and digits in parts joined by `-`",
             found=shown_text(name),
         )
-    bundle = bundle_to_freeze(source)
     sham = sham_of(bundle, name)
     found, wanted = length_of(sham), length_of(bundle)
     if not _alike(found, wanted):
@@ -127,11 +138,20 @@ def sham_of(bundle: FileTree, name: str) -> FileTree:
     return FileTree(nodes)
 
 
+def _name_for(bundle: FileTree) -> str:
+    """A name that leaves a short bundle's text the room that its own name leaves."""
+    entry = bundle.files().get(b"SKILL.md")
+    if entry is None or length_of(bundle).words > MOST_WORDS:
+        return NAME
+    own = front_matter(entry.data.decode("utf-8", "replace")).get("name", "")
+    return _NAMES[min(max(len(own) - len(_NAMES[0]), 0), len(_NAMES) - 1)]
+
+
 def _alike(found: Length, wanted: Length) -> bool:
-    return (
-        abs(found.words - wanted.words) <= TOLERANCE * wanted.words
-        and abs(found.size_bytes - wanted.size_bytes) <= TOLERANCE * wanted.size_bytes
-    )
+    slack = SLACK_BYTES if wanted.words <= MOST_WORDS else 0
+    return abs(found.words - wanted.words) <= TOLERANCE * wanted.words and abs(
+        found.size_bytes - wanted.size_bytes
+    ) <= max(TOLERANCE * wanted.size_bytes, slack)
 
 
 def _new_paths(paths: list[str]) -> dict[str, str]:
@@ -159,10 +179,19 @@ def _sham_file(data: bytes, paths: dict[str, str], name: str) -> bytes:
     _match_words(filled, len(data.split()))
     fixed = len(_joined(filled))
     places = [(line, at) for line in filled for at, word in enumerate(line.words) if word is None]
-    made = words_on_lighthouses(len(places), max(len(data) - fixed, len(places)))
+    made = _made(filled, len(places), max(len(data) - fixed, len(places)))
     for (line, at), word in zip(places, made, strict=True):
         line.words[at] = word
     return _joined(filled)
+
+
+def _made(lines: list[_Line], count: int, letters: int) -> list[str]:
+    """The words for all places: whole sentences on each line where there are few."""
+    counts = [line.words.count(None) for line in lines if None in line.words]
+    short = lines_on_lighthouses(counts, letters) if count <= MOST_WORDS else None
+    # Few words that are longer than any sentence's are no prose: code, data, a digest.
+    fits = short is not None and sum(map(len, short)) >= letters - SLACK_BYTES
+    return short if short is not None and fits else words_on_lighthouses(count, letters)
 
 
 def _joined(lines: list[_Line]) -> bytes:
@@ -176,7 +205,7 @@ def _lines(lines: list[str], paths: dict[str, str], name: str) -> list[_Line]:
     if end is None:
         return [_line(line, paths) for line in lines]
     described = [line for line in lines[1:end] if line.startswith("description:")]
-    more = max(len(_WORD.findall(described[0])) - 1 if described else 0, 6) - len(_DESCRIPTION)
+    more = max((len(_WORD.findall(described[0])) - 1 if described else 0) - len(_DESCRIPTION), 0)
     head = [
         _Line("---", []),
         _Line(f"name: {name}", []),

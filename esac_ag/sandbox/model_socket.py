@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from esac_ag.errors import UsageError
+from esac_ag.plural import plural
 
 MOUNT_POINT: Final = "/run/model"
 """Where the folder lies in a container."""
@@ -58,7 +59,7 @@ def _fault(folder: Path) -> str:
         return f"a folder of mode {stat.S_IMODE(itself.st_mode):o}"
     names = sorted(path.name for path in folder.iterdir())
     if names != [SOCKET_NAME]:
-        return f"{len(names)} files: {', '.join(names[:5])}" if names else "an empty folder"
+        return f"{plural(len(names), 'file')}: {', '.join(names[:5])}" if names else "an empty folder"
     socket = (folder / SOCKET_NAME).lstat()
     if not stat.S_ISSOCK(socket.st_mode):
         return f"{SOCKET_NAME} is no socket"

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from esac_ag.plural import plural
 from esac_ag.study.masking import Masker
 from esac_ag.study.packets import Claim
 from esac_ag.transcript import Entry, EntryKind
@@ -57,7 +58,7 @@ def claims_of(entries: Sequence[Entry], masker: Masker) -> tuple[Claim, ...]:
     texts = masker.prose("\n".join(found.values())).split("\n") if found else []
     kept = texts[:MOST_CLAIMS]
     if len(texts) > MOST_CLAIMS:
-        kept.append(f"({len(texts) - MOST_CLAIMS} more claims are left out here.)")
+        kept.append(f"(Left out here: {plural(len(texts) - MOST_CLAIMS, 'more claim')}.)")
     return tuple(Claim(id=f"claim-{number}", text=text) for number, text in enumerate(kept, start=1))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from esac_ag.manifest.decision import DecisionRules
+from esac_ag.plural import plural
 from esac_ag.statistics.estimates import SAME, Estimate, IntervalEstimate, NotEstimable, estimate
 from esac_ag.study.decision_records import Clause, ClauseName, ClauseState, Figure
 from esac_ag.study.evidence import CriticalEvidence, Evidence, FamilyEvidence
@@ -106,7 +107,9 @@ def _seen_at_all(evidence: Evidence) -> Truth:
 
 
 def _critical_words(truth: Truth, items: Sequence[CriticalEvidence], needed: int) -> str:
-    listed = "; ".join(f"{item.kind} on {item.task} in {len(item.arm_attempts)} runs" for item in items)
+    listed = "; ".join(
+        f"{item.kind} on {item.task} in {plural(len(item.arm_attempts), 'run')}" for item in items
+    )
     match truth:
         case True:
             return f"{listed}, and in no run of the control"

@@ -15,6 +15,7 @@ from esac_ag.manifest.plan import AgentKind, Phase
 from esac_ag.statistics.estimates import Estimate, NotEstimable
 from esac_ag.study.decision_records import ClauseName, ClauseState, Decision, DecisionOutcome
 from esac_ag.study.evidence import Evidence, Measure
+from esac_ag.study.forms import REHEARSAL
 
 MOST_NAME: Final = 80
 _OUTSIDE_NAMES: Final = re.compile(r"[^A-Za-z0-9 ._:/@+-]+")
@@ -23,6 +24,17 @@ _HARMS: Final = {
     ClauseName.UNDER_SCOPING: "systematic under-scoping",
     ClauseName.RESTRUCTURING: "systematic needless restructuring",
     ClauseName.FAMILY_REGRESSION: "a material regression",
+}
+_SOURCES: Final = {
+    Measure.QUALITY: "a review in which a model filled in forms",
+    Measure.CHECKS: "hidden checks",
+    Measure.REHEARSAL: REHEARSAL,
+}
+"""What a preliminary decision rests on."""
+_SCORES: Final = {
+    Measure.QUALITY: "the quality score",
+    Measure.CHECKS: "the check score",
+    Measure.REHEARSAL: "the score of a rehearsal",
 }
 
 
@@ -61,8 +73,7 @@ def _prefix(decision: Decision, boundary: Boundary) -> str:
     scripted = "Scripted replay, no evidence about any model: " if _is_scripted(boundary) else ""
     if not decision.preliminary:
         return scripted
-    source = "hidden checks" if decision.measure is Measure.CHECKS else "a review by a model alone"
-    return f"{scripted}Preliminary, from {source}: "
+    return f"{scripted}Preliminary, from {_SOURCES[decision.measure]}: "
 
 
 def _is_scripted(boundary: Boundary) -> bool:
@@ -94,7 +105,7 @@ def _body(decision: Decision, evidence: Evidence, under: str) -> str:
 
 
 def _benefit(arm: str, control: str, evidence: Evidence, under: str) -> str:
-    score = {Measure.QUALITY: "the quality score", Measure.CHECKS: "the check score"}[evidence.measure]
+    score = _SCORES[evidence.measure]
     gained = [item.family for item in evidence.families if _mean(item.mean) > 0]
     lower = [item.family for item in evidence.families if _mean(item.mean) < 0]
     weakness = (

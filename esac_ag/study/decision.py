@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from esac_ag.manifest.decision import DecisionRules
+from esac_ag.plural import plural
 from esac_ag.study.clauses import (
     EXPANSION,
     RESTRAINT,
@@ -58,7 +59,7 @@ def decide(rules: DecisionRules, evidence: Evidence) -> Decision:
         control=evidence.control,
         outcome=outcome,
         measure=evidence.measure,
-        preliminary=evidence.measure is Measure.CHECKS or evidence.provisional,
+        preliminary=evidence.measure is not Measure.QUALITY or evidence.provisional,
         clauses=tuple(clauses.values()),
         reasons=reasons,
     )
@@ -90,9 +91,11 @@ def _rejected(clauses: dict[ClauseName, Clause], names: tuple[ClauseName, ...]) 
 def _incomplete(rules: DecisionRules, evidence: Evidence) -> Said | None:
     reasons = []
     if evidence.waiting_runs:
-        reasons.append(f"the study is not finished: {evidence.waiting_runs} runs are to be made or graded")
+        reasons.append(
+            f"the study is not finished: {plural(evidence.waiting_runs, 'run')} to be made or graded"
+        )
     if evidence.unreviewed_runs:
-        reasons.append(f"{evidence.unreviewed_runs} submissions have no quality score")
+        reasons.append(f"no quality score for {plural(evidence.unreviewed_runs, 'submission')}")
     most = rules.most_missing_share * evidence.planned_runs
     for arm, missing in ((evidence.arm, evidence.arm_missing), (evidence.control, evidence.control_missing)):
         if not at_least(most, missing):

@@ -72,7 +72,7 @@ class Decision(Record):
     outcome: DecisionOutcome
     measure: Measure
     preliminary: bool
-    """True on check scores, and where a model alone judged."""
+    """True on check scores, and where a model or a script filled in forms of the review."""
     clauses: tuple[Clause, ...]
     reasons: tuple[str, ...]
     """Why it came out so, a clause each; at least one."""

@@ -7,6 +7,7 @@ from enum import StrEnum
 from esac_ag.attempt import Count
 from esac_ag.manifest.package import CriticalFailure
 from esac_ag.manifest.plan import MINIMUM_TASKS, Phase
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.statistics.estimates import MaybeEstimate, MaybeInterval
 
@@ -18,6 +19,8 @@ class Measure(StrEnum):
     """Of a blinded review that was unblinded; the protocol decides on these."""
     CHECKS = "check-scores"
     """Shares of hidden checks: every decision on these is preliminary."""
+    REHEARSAL = "rehearsal-scores"
+    """Of a review in which a script filled in forms: no evidence, and every decision is preliminary."""
 
 
 class BurdenKind(StrEnum):
@@ -112,7 +115,7 @@ class Evidence(Record):
     doubts: tuple[str, ...] = ()
     """Why no benefit can be found, a clause each."""
     provisional: bool = False
-    """Whether a model alone judged."""
+    """Whether a model or a script filled in a form of the review."""
 
 
 def doubts_of_size(tasks: int) -> tuple[str, ...]:
@@ -120,4 +123,4 @@ def doubts_of_size(tasks: int) -> tuple[str, ...]:
     needed = MINIMUM_TASKS[Phase.PRIMARY]
     if tasks >= needed:
         return ()
-    return (f"{tasks} task{'s' * (tasks != 1)}, fewer than the {needed} of a scored pilot",)
+    return (f"{plural(tasks, 'task')}, fewer than the {needed} of a scored pilot",)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from esac_ag.manifest.package import Dimension
+from esac_ag.plural import plural
 from esac_ag.study.forms import (
     MOST_CHARACTERS,
     CriticalFinding,
@@ -113,7 +114,7 @@ def read_table(text: str) -> ReadTable:
                 continue
             if len(cells) != len(COLUMNS):
                 read.faults.append(
-                    TableFault(number, f"{len(cells)} cells where {len(COLUMNS)} are expected")
+                    TableFault(number, f"{plural(len(cells), 'cell')} where {len(COLUMNS)} are expected")
                 )
                 continue
             label, item, value, words, link = (_unguarded(cell) for cell in cells)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, assert_never
 
 from pydantic import Field, StringConstraints
 
@@ -19,6 +19,8 @@ from esac_ag.study.scales import SCALES, TOP_SCORE
 
 MOST_CHARACTERS: Final = 20_000
 MOST_EVIDENCE: Final = 200
+REHEARSAL: Final = "scripted reviewers: a rehearsal, no evidence"
+"""Said wherever scores are shown that a script's forms are part of."""
 
 Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
 Score = Annotated[int, Field(ge=0, le=TOP_SCORE)]
@@ -38,6 +40,8 @@ class AuthorKind(StrEnum):
     PERSON = "person"
     MODEL = "model"
     """Provisional, whatever else is true of it."""
+    SCRIPTED = "scripted"
+    """A program that follows fixed rules: a rehearsal of the review, and no evidence."""
 
 
 class Author(Record):
@@ -45,12 +49,25 @@ class Author(Record):
 
     kind: AuthorKind = AuthorKind.PERSON
     label: str = ""
-    """Of a model: what it is called at its endpoint."""
+    """Of a model: what it is called at its endpoint. Of a script: which one it is."""
 
     @property
     def provisional(self) -> bool:
         """Whether nothing final may rest on it."""
-        return self.kind is AuthorKind.MODEL
+        return self.mark != ""
+
+    @property
+    def mark(self) -> str:
+        """What has to stand beside everything that it says; nothing for a person."""
+        match self.kind:
+            case AuthorKind.PERSON:
+                return ""
+            case AuthorKind.MODEL:
+                return "PROVISIONAL"
+            case AuthorKind.SCRIPTED:
+                return "REHEARSAL, no evidence"
+            case _:
+                assert_never(self.kind)
 
 
 class Evidence(Record):

@@ -150,13 +150,18 @@ def _phrases(bundles: Iterable[FileTree]) -> tuple[set[str], set[tuple[str, ...]
     for tree in bundles:
         for node in tree.files().values():
             text = readable_text(node.data)
-            whole = [text, front_matter(text).get("description", ""), *_HEADING.findall(text)]
+            whole = [text, *short_texts(text)]
             runs.update(_runs([word for word, _ in plain(text).words()]))
             for piece in whole:
                 words = tuple(word for word, _ in plain(piece).words())
                 if SHORTEST_PHRASE <= len(words) < RUN_WORDS:
                     phrases.add(words)
     return runs, phrases
+
+
+def short_texts(text: str) -> list[str]:
+    """What of a bundle's file is a phrase by itself: its description, and its headings."""
+    return [front_matter(text).get("description", ""), *_HEADING.findall(text)]
 
 
 def _runs(words: list[str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from esac_ag.manifest.findings import shown_text
+from esac_ag.plural import plural
 from esac_ag.study.diff import DiffFile, DiffLine, LineKind
 from esac_ag.study.packets import CommandShown, Opinion, Packet, TaskContext
 from esac_ag.study.scales import ANCHORS, SCALES
@@ -30,7 +31,7 @@ def sections_of(packet: Packet) -> tuple[tuple[str, str], ...]:
 
 def packet_text(packet: Packet) -> str:
     """The whole packet, with the scales that it is judged by."""
-    parts = [f"Packet {packet.label}", f"{packet.masked} pieces of text are masked.", scales_text()]
+    parts = [f"Packet {packet.label}", f"Masked: {plural(packet.masked, 'piece')} of text.", scales_text()]
     parts += [f"== {title} ==\n\n{text}" for title, text in sections_of(packet)]
     return "\n\n".join(parts) + "\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -22,7 +23,9 @@ class QualityScore(Record):
     critical_failures: tuple[CriticalFailure, ...] = ()
     """Those that the review settled on."""
     provisional: bool = False
-    """Whether a model alone judged."""
+    """Whether a model or a script filled in a form of the review."""
+    is_rehearsal: bool = False
+    """Whether a script did: then it is no evidence at all."""
 
     @model_validator(mode="after")
     def _all_dimensions(self) -> Self:
@@ -41,3 +44,8 @@ class QualityScore(Record):
     def dimension_points(self) -> dict[Dimension, float]:
         """Each dimension, 0 to 100."""
         return {name: rounded(100.0 * self.dimensions[name] / HIGHEST_ANCHOR) for name in Dimension}
+
+
+def is_rehearsed(scores: Mapping[str, QualityScore] | None) -> bool:
+    """Whether a script filled in any form that these scores, by attempt, come from; never without scores."""
+    return any(score.is_rehearsal for score in (scores or {}).values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -15,11 +15,17 @@ from esac_ag.record import Identifier, Record, Sha256
 from esac_ag.statistics.estimates import rounded
 from esac_ag.study.agreement import Agreement, GuessedArms, agreement, guessed_arms
 from esac_ag.study.disagreement import Difference, differences
-from esac_ag.study.forms import Author, Form, FormSet, Sureness
+from esac_ag.study.forms import REHEARSAL, Author, AuthorKind, Form, FormSet, Sureness
 from esac_ag.study.packets import Role
 from esac_ag.study.scales import SCALES, total_of
 
-PROVISIONAL = "a model filled in forms of this review: its scores are provisional, whoever agrees with them"
+PROVISIONAL: Final = {
+    AuthorKind.MODEL: (
+        "a model filled in forms of this review: its scores are provisional, whoever agrees with them"
+    ),
+    AuthorKind.SCRIPTED: REHEARSAL,
+}
+"""Why nothing final may rest on a review, by who filled in forms of it."""
 
 
 class Guesses(Record):
@@ -77,7 +83,7 @@ class ReviewScores(Record):
     study_id: Identifier
     manifest_sha256: Sha256
     provisional: bool
-    """Whether a model filled in any form; every use of these scores has to say so."""
+    """Whether a model or a script filled in any form; every use of these scores has to say so."""
     provisional_reason: str
     participants: tuple[Participant, ...]
     scores: tuple[AttemptScore, ...]
@@ -88,6 +94,11 @@ class ReviewScores(Record):
     """Of those who were asked."""
     not_asked: tuple[Annotated[str, Field()], ...] = ()
     """Reviewers who never said which arms they took the packets to be of."""
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether a script filled in any form."""
+        return any(one.author.kind is AuthorKind.SCRIPTED for one in self.participants)
 
 
 def scores_of(
@@ -122,14 +133,14 @@ def scores_of(
     reviewers = [one.reviewer for one in form_sets if one.role is Role.REVIEWER]
     order = sorted(cells, key=lambda one: (cells[one].task, cells[one].arm, cells[one].repetition))
     scores = tuple(_attempt_score(one, cells[one], form_sets, by_person, rule) for one in order)
-    provisional = any(one.author.provisional for one in form_sets)
+    kinds = {one.author.kind for one in form_sets}
     arms = len({cell.arm for cell in cells.values()})
     return ReviewScores(
         format_version=1,
         study_id=study_id,
         manifest_sha256=manifest_sha256,
-        provisional=provisional,
-        provisional_reason=PROVISIONAL if provisional else "",
+        provisional=any(one.author.provisional for one in form_sets),
+        provisional_reason="; ".join(why for kind, why in PROVISIONAL.items() if kind in kinds),
         participants=tuple(
             Participant(name=one.reviewer, role=one.role, author=one.author, forms=len(one.forms))
             for one in form_sets

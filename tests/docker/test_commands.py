@@ -93,7 +93,7 @@ def test_every_command_of_a_sound_study_exits_with_0(session: Session) -> None:
 def test_a_dry_run_tells_the_size_and_writes_nothing(session: Session) -> None:
     """Neither results nor a lock nor a container."""
     assert session.files[""] == session.files["dry"] == session.files["dry-json"]
-    assert "8 cells are planned" in session.steps["dry"].stdout
+    assert "planned: 8 cells" in session.steps["dry"].stdout
     assert session.json("dry-json") == {"cells": CELLS, "dry_run": True}
 
 
@@ -134,7 +134,7 @@ def test_report_and_audit_speak_to_people_and_to_machines(session: Session) -> N
     partly = session.json("partly")
     assert {arm["graded"] + arm["missing"] for arm in partly["counts"]} == {4}
     assert sum(arm["graded"] for arm in partly["counts"]) == 2
-    assert "report.md" in session.steps["report"].stdout
+    assert "report.html" in session.steps["report"].stdout
     assert "everything holds" in session.steps["audit"].stdout
     assert session.json("audit-json")["cells_done"] == CELLS
     cleaned = session.json("clean")

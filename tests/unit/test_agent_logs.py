@@ -184,7 +184,7 @@ def test_a_flood_of_odd_lines_is_counted_and_not_repeated() -> None:
     """The transcript stays small."""
     entries, _ = read(CODEX, b"odd\n" * 5000)
     assert len(entries) == MOST_ODDITIES + 1
-    assert entries[-1].text == f"{5000 - MOST_ODDITIES} more events of the log were not understood"
+    assert entries[-1].text == f"not understood: {5000 - MOST_ODDITIES} more events of the log"
 
 
 def test_huge_lines_and_texts_are_capped() -> None:

@@ -41,6 +41,10 @@ def test_the_manifest_precedes_the_environment() -> None:
         "https:///v1",
         "https://x/v1/chat/completions",
         "https://x/v1/chat/completions/",
+        "https://x/v1/responses",
+        "https://x/v1/messages/",
+        "https://x/v1/models",
+        "https://x/v1/completions",
     ],
 )
 def test_an_address_that_cannot_be_used_is_a_usage_error_and_never_repeated(address: str) -> None:
@@ -62,6 +66,7 @@ def test_an_address_that_cannot_be_used_is_a_usage_error_and_never_repeated(addr
         ({"output_tokens_field": "n"}, "output_tokens_field"),
         ({"base_url": "https://u:p@x/v1"}, "base_url"),
         ({"base_url": "https://x/v1/chat/completions"}, "/chat/completions at its end"),
+        ({"base_url": "https://x/v1/responses/"}, "/responses at its end"),
         ({"api_key_env": "A B"}, "api_key_env"),
     ],
 )

@@ -13,9 +13,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from esac_ag.agents.settings import BASE_URL_VARIABLE
+from esac_ag.attempt import Outcome
 from esac_ag.cli import main
 from esac_ag.cli.app import app
 from esac_ag.conduct.audit import audit
+from esac_ag.errors import StudyPaused, UsageError
+from esac_ag.ledger import read_state
 from esac_ag.rooms.workspace import Workspace
 from tests.builders_compare import (
     MODEL,
@@ -27,6 +30,7 @@ from tests.builders_compare import (
     an_engine,
 )
 from tests.builders_manifest import write
+from tests.model_server import refuses
 
 ONE_TASK = ("--tasks", "task-1", "-k", "1", "--repeats", "1", "--study-id", "compared")
 
@@ -80,7 +84,7 @@ def test_one_command_leads_from_a_skill_to_a_report(place: Place) -> None:
         "cost: no upper",
     ):
         assert words in result.stderr
-    report = place.workspace.results / "compared" / "report" / "report.md"
+    report = place.workspace.results / "compared" / "report" / "report.html"
     assert f"report: {report}" in result.stdout
     assert "A look at 1 task" in report.read_text()
     assert len(place.server.requests) == 4
@@ -96,6 +100,57 @@ def test_the_same_command_goes_on_and_does_nothing_twice(place: Place) -> None:
     assert (place.workspace.manifests / "compared.json").read_bytes() == sealed
     assert Path(again["report"]).is_dir()
     assert again["forecast"]["earlier"]["runs"] == 2
+
+
+@pytest.mark.parametrize("end", ["/responses", "/chat/completions", "/messages"])
+def test_an_address_with_its_endpoint_is_refused_before_anything_is_written(place: Place, end: str) -> None:
+    """People copy it from a page of the provider; whoever asks adds it again."""
+    result = place.run("-y", "--base-url", f"{place.server.base_url}{end}")
+    assert isinstance(result.exception, UsageError)
+    assert f"an address with {end} at its end, which is added: leave it out" in str(result.exception)
+    assert not (place.workspace.manifests / "compared.json").exists()
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_the_provider_refuses_stops_at_the_first_call(
+    place: Place, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """No launch is made again in vain; the attempt is the infrastructure's, and `run` goes on with a key."""
+    with monkeypatch.context() as refusing:
+        refusing.setattr(place.server, "_reply_to", lambda _: refuses(status, message="no key"))
+        stopped = place.run("-y", "-n", "1")
+    assert isinstance(stopped.exception, StudyPaused)
+    assert len(place.server.requests) == 1
+    assert "refuses the key (401 or 403), and would refuse it again" in stopped.exception.what
+    assert f"HTTP {status}: no key" in stopped.exception.found
+    assert "OPENAI_API_KEY" in stopped.exception.found
+    assert "then run esac-ag run" in stopped.exception.remedy
+    state = read_state(place.workspace.results / "compared" / "ledger.jsonl")
+    assert [attempt.outcome for attempt in state.attempts.values()] == [Outcome.INFRA]
+    done = place.run("-y", "-n", "1")
+    assert done.exit_code == 0, done.output
+    assert audit(place.workspace.results / "compared").clean
+
+
+def test_plan_tells_the_same_time_and_cost_as_compare(place: Place) -> None:
+    """Both by earlier runs where there are any, by the limits where there are none."""
+
+    def estimates(said: str) -> list[str]:
+        return [line for line in said.splitlines() if line.startswith(("runs:", "time:", "cost:"))]
+
+    sealed = str(place.workspace.manifests / "compared.json")
+    first = place.run("--dry-run", "-n", "2")
+    plan = CliRunner().invoke(app, ["plan", sealed])
+    assert len(estimates(plan.stdout)) == 3
+    assert estimates(plan.stdout) == estimates(first.stderr)
+    place.run("-y", "-q")
+    again = place.run("--dry-run", "-n", "2")
+    plan = CliRunner().invoke(app, ["plan", sealed])
+    assert "by 2 earlier runs (compared)" in plan.stdout
+    assert estimates(plan.stdout) == estimates(again.stderr)
+    told_by_hand = CliRunner().invoke(app, ["plan", sealed, "--run-s", "30", "--run-cost", "0.5"])
+    assert "about 30 s by --run-s; at most" in told_by_hand.stdout
+    assert "about 1 by --run-cost" in told_by_hand.stdout
 
 
 def test_a_dry_run_seals_and_estimates_and_asks_no_model(place: Place, tmp_path: Path) -> None:

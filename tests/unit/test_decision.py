@@ -257,6 +257,7 @@ def test_what_is_missing_is_the_reason_of_an_inconclusive_decision(changes: dict
 def test_check_scores_and_a_model_alone_decide_preliminarily() -> None:
     """The protocol decides on quality scores of people."""
     assert decided(measure=Measure.CHECKS).preliminary
+    assert decided(measure=Measure.REHEARSAL).preliminary
     assert decided(provisional=True).preliminary
 
 

@@ -112,7 +112,7 @@ def test_a_run_without_a_quality_score_is_never_given_its_check_score() -> None:
     made = primary(reviewed(a_pilot_study(), lambda cell: None if cell == one else gain(cell)))
     assert (made.evidence.arm_missing, made.evidence.unreviewed_runs) == (1, 1)
     assert made.decision.outcome is DecisionOutcome.INCONCLUSIVE
-    assert made.decision.reasons == ("1 submissions have no quality score",)
+    assert made.decision.reasons == ("no quality score for 1 submission",)
 
 
 def test_a_model_alone_as_reviewer_is_preliminary() -> None:
@@ -121,7 +121,7 @@ def test_a_model_alone_as_reviewer_is_preliminary() -> None:
         reviewed(a_pilot_study(), lambda cell: gain(cell).model_copy(update={"provisional": True}))
     )
     assert made.decision.preliminary
-    assert "Preliminary, from a review by a model alone" in made.conclusion
+    assert "Preliminary, from a review in which a model filled in forms" in made.conclusion
 
 
 def test_quality_scores_of_unknown_attempts_are_refused() -> None:

@@ -84,7 +84,7 @@ BAD = {
     ),
     "a grading is invalid": (
         a_variant(VariantKind.REFERENCE, a_trial(), a_trial(invalid="broken")),
-        "1 of 2 gradings are invalid: broken",
+        "invalid are 1 of 2 gradings: broken",
     ),
 }
 

@@ -210,7 +210,7 @@ def test_claims_beyond_the_cap_are_counted() -> None:
     """A thousand claims are no way to hide one, nor to wear a reviewer out."""
     found = texts(said("\n".join(f"Test {number} passes." for number in range(MOST_CLAIMS + 7))))
     assert len(found) == MOST_CLAIMS + 1
-    assert found[-1] == "(7 more claims are left out here.)"
+    assert found[-1] == "(Left out here: 7 more claims.)"
 
 
 @given(st.text(max_size=80))

@@ -14,6 +14,7 @@ import pytest
 from esac_ag.artifacts import StudyFolder
 from esac_ag.conduct.review_desk import revision_of
 from esac_ag.conduct.review_locking import adjudicate, lock_forms
+from esac_ag.conduct.review_rehearsing import rehearse
 from esac_ag.errors import FormChanged, UsageError
 from esac_ag.ledger import open_ledger, read_state
 from esac_ag.manifest.package import Dimension
@@ -21,6 +22,7 @@ from esac_ag.pages.review_fields import field_of, fields_of, read_fields
 from esac_ag.pages.review_site import ReviewSite
 from esac_ag.study.forms import Author, AuthorKind, CriticalFinding, Evidence, Form, Judged, faults_of
 from esac_ag.study.packets import Packet
+from esac_ag.study.scripted_review import Strictness
 from tests.builders_review import CRITICAL, Reviewed, a_form, a_packet
 from tests.builders_review_page import HOSTILE, ServedReview, a_review_with_hostile_text, served
 
@@ -127,6 +129,19 @@ def test_a_reviewer_sees_nothing_of_others(page: ServedReview) -> None:
     assert "ada" in text
     for word in ("ben", "careful", "neutral", "study-1", "something is missing", *others, *attempts):
         assert word not in text
+
+
+def test_forms_that_a_script_fills_in_are_shown_as_a_rehearsal(page: ServedReview) -> None:
+    """On the list and on each packet, and nobody can change them by hand."""
+    rehearse(page.reviewed.path, "ada", Strictness.STRICT)
+    label = page.reviewed.desk("ada").book.packets[0].label
+    with page.client() as client:
+        for path in ("", f"packets/{label}"):
+            assert "A script, strict, fills in th" in client.get(path).text
+            assert "REHEARSAL, no evidence" in client.get(path).text
+        answer = client.post(f"packets/{label}", data=values_of(page, a_form(label)))
+    assert answer.status_code != 200 or "another author" in answer.text
+    assert page.reviewed.desk("ada").author.label == "strict"
 
 
 def test_a_changed_file_of_another_reviewer_is_told_without_a_name(page: ServedReview) -> None:

@@ -213,7 +213,7 @@ def test_a_packet_that_would_leak_is_refused_and_nothing_is_written(
     blind = GiveAways.of(Sources({}), [])
     monkeypatch.setattr(GiveAways, "of", lambda *_: blind)
     with pytest.raises(InputRefused) as refusal:
-        prepare_review(finished.path, workspace=finished.workspace)
+        prepare_review(finished.path, workspace=finished.workspace, reviewers=["ada", "ben"])
     assert "/claims/0/text: an arm's id" in refusal.value.found
     assert not finished.folder.path.exists()
     assert read_state(finished.path / "ledger.jsonl").review.prepared is None
@@ -236,7 +236,7 @@ def test_a_study_that_is_not_finished_is_not_reviewed(finished: Reviewed, tmp_pa
     study = a_runnable_study(tmp_path, book=BOOK)
     run(study, limit=3)
     with pytest.raises(UsageError, match="not finished"):
-        prepare_review(folder_of(study).path, workspace=Workspace(tmp_path))
+        prepare_review(folder_of(study).path, workspace=Workspace(tmp_path), reviewers=["ada", "ben"])
 
 
 @pytest.mark.parametrize(
@@ -249,11 +249,22 @@ def test_names_fit_the_plan(finished: Reviewed, names: list[str]) -> None:
     assert not finished.folder.path.exists()
 
 
+def test_no_reviewers_are_made_up(finished: Reviewed) -> None:
+    """A review is prepared once, so names that nobody gave would stay for ever: how many to give is told."""
+    asked = CliRunner().invoke(
+        app, ["review", "prepare", str(finished.path), "--root", str(finished.workspace.root)]
+    )
+    assert isinstance(asked.exception, UsageError)
+    assert asked.exception.what == "the reviewers are not named"
+    assert asked.exception.expected.startswith("2 different names")
+    assert not finished.folder.path.exists()
+
+
 def test_a_changed_bundle_stops_the_preparation(finished: Reviewed, tmp_path: Path) -> None:
     """By another text nothing could be masked."""
     (finished.workspace.arms / "careful" / "SKILL.md").write_text("another text")
     with pytest.raises(SubstitutionRefused):
-        prepare_review(finished.path, workspace=finished.workspace)
+        prepare_review(finished.path, workspace=finished.workspace, reviewers=["ada", "ben"])
 
 
 def test_a_bundle_is_found_by_its_bytes_wherever_the_manifest_lay(finished: Reviewed, tmp_path: Path) -> None:
@@ -263,14 +274,14 @@ def test_a_bundle_is_found_by_its_bytes_wherever_the_manifest_lay(finished: Revi
     finished.workspace.arms.rename(tmp_path / "else" / "arms")
     finished.workspace.arms.mkdir()
     with pytest.raises(SubstitutionRefused):
-        prepare_review(finished.path, workspace=finished.workspace)
-    prepare_review(finished.path, workspace=finished.workspace, manifest=elsewhere)
+        prepare_review(finished.path, workspace=finished.workspace, reviewers=["ada", "ben"])
+    prepare_review(finished.path, workspace=finished.workspace, reviewers=["ada", "ben"], manifest=elsewhere)
 
 
 def test_a_study_is_prepared_once(reviewed: Reviewed) -> None:
     """A second draw of labels would be a second try."""
     with pytest.raises(UsageError, match="prepared already"):
-        prepare_review(reviewed.path, workspace=reviewed.workspace)
+        prepare_review(reviewed.path, workspace=reviewed.workspace, reviewers=["ada", "ben"])
 
 
 def test_locking_needs_every_form_submitted(reviewed: Reviewed) -> None:

@@ -116,7 +116,7 @@ def test_the_commands_add_list_and_sum_up(study: Path) -> None:
     assert "2026-04-01 TICKET-1 (careful, by Ada): rework 4 lines; missed: the" in listed.output
     assert "\x1b" not in listed.output
     report = told("report", str(study))
-    assert "careful: 1 notes on 1 tasks; rework not estimable min (known 0), 4.0 lines" in report.output
+    assert "careful: 1 note on 1 task; rework not estimable min (known 0), 4.0 lines" in report.output
     assert json.loads(told("list", str(study), "--json").output)["notes"][0]["rework_minutes"] is None
     empty = told("add", str(study), *note[2:], "--task", "  ", "--rework-lines", "4")
     assert isinstance(empty.exception, UsageError)

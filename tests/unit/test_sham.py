@@ -91,6 +91,37 @@ def test_a_sham_is_built_like_its_bundle() -> None:
     assert any("`references/part-4.md`" in line for line in body)
 
 
+ONE_LINE = "---\nname: t\ndescription: Run tests.\n---\nAlways run the tests before you finish.\n"
+SHORT = {
+    "a sentence": ("SKILL.md", "Always run the tests.\n"),
+    "a head and a sentence": ("SKILL.md", ONE_LINE),
+    "two words": ("AGENTS.md", "Be careful."),
+    "a heading and a list": ("CLAUDE.md", "# Rules\n\n- Run the tests.\n- Read the contracts first.\n"),
+    "some lines": ("SKILL.md", SKILL),
+}
+
+
+@pytest.mark.parametrize("case", SHORT)
+def test_a_sham_of_a_few_words_is_made_of_whole_sentences(case: str, tmp_path: Path) -> None:
+    """No line ends in the middle of one, no word is made up of letters, and the length is the same."""
+    entry, text = SHORT[case]
+    write(tmp_path / "mine" / entry, text)
+    made = write_sham(tmp_path / "mine", tmp_path / "sham")
+    assert made.length == made.of_bundle
+    sham = (tmp_path / "sham" / entry).read_text()
+    lines = [line for line in sham.split("\n") if line and not line.startswith(("---", "name:", "```"))]
+    assert all(line.endswith(".") for line in lines), sham
+    assert "a a" not in sham
+
+
+def test_the_name_of_a_short_sham_leaves_its_text_the_room(tmp_path: Path) -> None:
+    """A name of sixteen letters in place of one letter would take them from a text of forty."""
+    write(tmp_path / "mine" / "SKILL.md", ONE_LINE)
+    assert write_sham(tmp_path / "mine", tmp_path / "sham").name == "sea"
+    write(tmp_path / "long" / "SKILL.md", ONE_LINE + "Read what is there before you write. " * 20)
+    assert write_sham(tmp_path / "long", tmp_path / "other").name == "lighthouse-notes"
+
+
 @pytest.mark.parametrize("name", ["markskill", "current-restraint"])
 def test_a_sham_holds_no_trace_of_its_bundle(name: str) -> None:
     """The search that guards the control finds nothing of the bundle in it, nor of it in the bundle."""

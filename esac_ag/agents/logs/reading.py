@@ -15,6 +15,7 @@ from esac_ag.agents.logs.ending import LogEnding, concluded
 from esac_ag.agents.logs.values import MOST_TEXT_CHARS, Object
 from esac_ag.attempt import Usage
 from esac_ag.failures import Failure
+from esac_ag.plural import plural
 from esac_ag.report.escaping import visible
 from esac_ag.sandbox.contract import Termination
 from esac_ag.transcript import Entry, EntryKind
@@ -58,7 +59,7 @@ class LogReader(ABC):
         yield from self.events(log)
         if self._oddities > MOST_ODDITIES:
             more = self._oddities - MOST_ODDITIES
-            yield self.entry(EntryKind.NOTICE, f"{more} more events of the log were not understood")
+            yield self.entry(EntryKind.NOTICE, f"not understood: {plural(more, 'more event')} of the log")
 
     def ending(self, termination: Termination, exit_code: int | None) -> LogEnding:
         """How the agent ended, once all entries were read."""

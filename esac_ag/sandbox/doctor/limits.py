@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from esac_ag.clock import Deadline
 from esac_ag.errors import InfrastructureFailure
+from esac_ag.plural import plural
 from esac_ag.record import Record
 from esac_ag.sandbox.contract import (
     Engine,
@@ -151,7 +152,7 @@ def _swap(seen: Inside) -> Check:
 def _processor(seen: Inside) -> Check:
     used = f"{seen.processor_s:.2f} s of processor in {seen.elapsed_s:.2f} s at a quota of {_CPUS}"
     if seen.throttled:
-        return ok("cpu quota", f"{used}, held back {seen.throttled} times")
+        return ok("cpu quota", f"{used}, held back {plural(seen.throttled, 'time')}")
     if seen.processor_s < _CPUS * seen.elapsed_s:
         return warning("cpu quota", f"{used}; the quota was not reached", "run the doctor on an idle machine")
     if seen.throttled is None and seen.processor_s < 2 * _CPUS * seen.elapsed_s:
