@@ -220,6 +220,7 @@ def _attempt_row(facts: Facts, labels: CheckLabels, attempt: AttemptRecord) -> A
             else (),
             "failed_checks": labels.of(attempt.cell.task, failed),
             "quality": quality.points if quality and counts else None,
+            "critical_by_review": quality.critical_failures if quality and counts else (),
             "files": facts.inputs.evidence.get(attempt.attempt_id, ()),
         },
     )
