@@ -115,15 +115,15 @@ def pair_section(view: ReportView, links: Links) -> Section:
     ]
     found = list(measures(view))
     scales = {measured.name: pair_scale(measured, threshold) for measured in found}
-    for primary in view.comparisons:
-        kind = "primary" if primary.primary else "secondary"
-        place = f"versus:{primary.arm}"
-        blocks.append(heading(f"{primary.arm} minus {primary.control} ({kind} comparison)", place))
+    for compared in sorted(view.comparisons, key=lambda item: not item.primary):
+        kind = "primary" if compared.primary else "secondary"
+        place = f"versus:{compared.arm}"
+        blocks.append(heading(f"{compared.arm} minus {compared.control} ({kind} comparison)", place))
         for measured in found:
-            comparison = next(item for item in measured.comparisons if item.arm == primary.arm)
+            comparison = next(item for item in measured.comparisons if item.arm == compared.arm)
             own = links.of(measured.name)
             drawn = pair_plot(measured, comparison, threshold, scales[measured.name], own)
-            what = f"{primary.arm} minus {primary.control}, {measured.titled}"
+            what = f"{compared.arm} minus {compared.control}, {measured.titled}"
             blocks += [
                 plot(f"{_agent(view)}Paired difference by task: {what}", drawn),
                 bullets(list(comparison.words)),
