@@ -12,8 +12,11 @@ from esac_ag.report.build import build_view
 from esac_ag.report.html_page import render_html
 from esac_ag.report.machine import render_csv
 from esac_ag.report.markdown import render_markdown
+from esac_ag.report.publication_rows import rows_csv
+from esac_ag.report.publication_view import PublishedAttempt
 from esac_ag.report.sensitivity_render import render_sensitivity_csv
 from esac_ag.report.view import ReportView
+from esac_ag.report.words import answer
 from esac_ag.statistics.estimates import Estimate
 from tests.builders_report_page import a_reviewed_pilot
 
@@ -96,3 +99,32 @@ def test_costs_and_means_of_groups_lead_to_their_runs(view: ReportView, page: st
     row = re.search(rf"<th[^>]*>\s*family {group.group}(.*?)</th>", page, re.DOTALL)
     assert row is not None
     assert row.group(1).count('href="#pair:') == len(group.tasks)
+
+
+def test_the_answer_tells_quality_first_and_its_mark(view: ReportView) -> None:
+    """What decides is not left out of the sentence that everybody reads."""
+    quality, _, checks = view.answer.partition("On hidden checks, ")
+    assert quality.startswith(f"In quality by the review, {view.header.primary_arm} scored ")
+    assert checks.startswith(f"{view.header.primary_arm} scored ")
+    assert view.review is not None
+    primary = next(item for item in view.review.comparisons if item.primary)
+    assert isinstance(primary.overall.mean, Estimate)
+    assert f"{abs(primary.overall.mean.value):.1f} points" in quality
+    rehearsed = view.review.model_copy(update={"is_rehearsal": True, "provisional": True})
+    found = answer(a_reviewed_pilot().manifest, view.comparisons, rehearsed)
+    assert found.startswith("In quality by the review (scripted reviewers: a rehearsal, no evidence), ")
+
+
+def test_published_rows_hold_the_quality_and_what_the_review_found_critical(view: ReportView) -> None:
+    """A third person gets both kinds of score from the public table."""
+    told = {
+        row.attempt_id: PublishedAttempt(**dict(row), spoiled_gradings=0, artifacts={})
+        for row in view.attempts
+    }
+    found = list(csv.DictReader(io.StringIO(rows_csv(told.values()).decode())))
+    assert [row["quality"] for row in found] == [
+        "" if row.quality is None else f"{row.quality:.9g}" for row in view.attempts
+    ]
+    assert view.review is not None
+    critical = {run.attempt_id for run in view.review.critical_runs}
+    assert {row["attempt_id"] for row in found if row["critical_by_review"]} == critical
