@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from esac_ag.attempt import AttemptRecord, Outcome
+from esac_ag.attempt import GRADED_OUTCOMES, AttemptRecord, Outcome
 from esac_ag.manifest.package import CriticalFailure
 from esac_ag.report.numbers import UNAVAILABLE
 from esac_ag.report.runs import Facts, RunFacts
@@ -142,5 +142,9 @@ def critical_summary(view: ReportView, arm: str) -> str:
 def _spoiled(facts: Facts) -> dict[str, tuple[str, Outcome]]:
     """Arm and outcome of attempts that can never count, each once though two sources name it."""
     known = {item.attempt_id: (item.cell.arm, item.outcome) for item in facts.inputs.ledger.spoiled}
-    known |= {item.attempt_id: (item.cell.arm, item.outcome) for item in facts.inputs.attempts}
+    known |= {
+        item.attempt_id: (item.cell.arm, item.outcome)
+        for item in facts.inputs.attempts
+        if item.outcome not in GRADED_OUTCOMES or item.attempt_id in known
+    }
     return known

@@ -27,6 +27,9 @@ class RunState(StrEnum):
     STOPPED = "stopped"
     """No attempt counts, and none will: the arm was stopped by rule. A missing run in every statistic."""
 
+    __hash__ = str.__hash__
+    """As of `Dimension`."""
+
 
 class ArmScores(Record):
     """The score of an arm: the mean over tasks of the means over repetitions."""
