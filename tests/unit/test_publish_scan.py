@@ -76,6 +76,11 @@ def tarred(data: bytes) -> bytes:
     return pack(FileTree({b"notes/a.txt": RegularFile(data)}), uid=0, gid=0)
 
 
+def wrapped(text: str) -> bytes:
+    """A line that is longer than what programs write in one, with the text over the end of that."""
+    return f"{'x' * 50} {text} {'y' * 50}\n".encode()
+
+
 def tabled(text: str) -> bytes:
     """A table of Parquet with the text in a cell, compressed."""
     buffer = io.BytesIO()
@@ -98,6 +103,23 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
     "UTF-16": lambda text: text.encode("utf-16"),
     "split by characters that are not seen": lambda text: "\u200b".join(text).encode(),
     "gzip": lambda text: gzip.compress(text.encode()),
+    "base64 wrapped as `base64` does": lambda text: base64.encodebytes(
+        f"{'x' * 50} {text} {'y' * 50}\n".encode()
+    ),
+    "base64 wrapped in JSON": lambda text: json.dumps(
+        {"output": base64.encodebytes(wrapped(text)).decode() + "done\n"}
+    ).encode(),
+    "base64 in a patch": lambda text: b"+" + base64.b64encode(f"a {text} b".encode()) + b"\n",
+    "base64 wrapped in a patch": lambda text: b"".join(
+        b"+" + line + b"\n" for line in base64.encodebytes(f"{'x' * 50} {text} y".encode()).splitlines()
+    ),
+    "hex": lambda text: f'{{"dump": "{text.encode().hex()}"}}'.encode(),
+    "hex wrapped as `xxd -p` does": lambda text: "\n".join(
+        re.findall(".{1,60}", f"{'x' * 20} {text}".encode().hex())
+    ).encode(),
+    "colours of a terminal": lambda text: json.dumps(
+        {"output": f"{text[:9]}\x1b[01;31m\x1b[K{text[9:]}\x1b[m"}
+    ).encode(),
     "zip": lambda text: zipped(text.encode()),
     "zstd": lambda text: zstandard.ZstdCompressor().compress(text.encode()),
     "tar": lambda text: tarred(text.encode()),
@@ -168,6 +190,14 @@ def test_keys_of_well_known_forms_are_found(key: str) -> None:
 def test_what_every_record_holds_is_no_key(text: str) -> None:
     """Digests, ids and addresses are found nowhere."""
     assert found(json.dumps({"a": text})) == []
+
+
+@pytest.mark.parametrize(
+    "start", ["sk-", "xai-", "eyJ", "=eyJ", "eyJ.", "bearer ", "\\", "A", "+", "\x1b[", "A\n"]
+)
+def test_a_text_of_beginnings_takes_no_time(start: str) -> None:
+    """An agent may write what it likes; where time grew as the square of the size, this took minutes."""
+    assert {finding.kind for finding in found(start * (200_000 // len(start)))} <= {DisclosureKind.KEY_FORMAT}
 
 
 def test_a_finding_tells_the_line_and_how_it_was_hidden() -> None:
