@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
+import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -25,6 +28,13 @@ _LIMITS: Final = TreeLimits(
 _TAR_MAGIC: Final = (257, b"ustar")
 _PARQUET: Final = b"PAR1"
 _PIECE: Final = 1 << 20
+_ZSTD_PIECE: Final = 1 << 10
+"""No more than some megabytes come out of so few bytes."""
+UNREADABLE: Final = (
+    *(OSError, EOFError, RuntimeError, ValueError, LookupError, struct.error),
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, zstandard.ZstdError),
+)
+"""What reading an archive that somebody made up may raise."""
 
 Member = tuple[bytes, bytes]
 """Name and content."""
@@ -70,10 +80,7 @@ def _opened(data: bytes, left: list[int]) -> Iterator[Member]:
                     f"what is packed holds more than the {MOST_BYTES} bytes that are searched"
                 )
             yield name, inner
-    except (SandboxLost, zipfile.BadZipFile, zlib.error, zstandard.ZstdError) as error:
-        raise TooMuchPacked("an archive in it cannot be read to its end") from error
-    except (OSError, EOFError, RuntimeError) as error:
-        # Of gzip; and of an encrypted member of a zip file.
+    except (SandboxLost, *UNREADABLE) as error:
         raise TooMuchPacked("an archive in it cannot be read to its end") from error
 
 
@@ -82,8 +89,7 @@ def _unpacked(data: bytes, most: int) -> Iterator[Member]:
     if data.startswith(b"\x1f\x8b"):
         yield b"gzip", _of_gzip(data, most)
     elif data.startswith(b"\x28\xb5\x2f\xfd"):
-        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-            yield b"zstd", reader.read(most + 1)
+        yield b"zstd", _of_zstd(data, most)
     elif data.startswith(b"PK\x03\x04"):
         yield from _of_zip(data, most)
     elif data.startswith(_PARQUET):
@@ -95,6 +101,23 @@ def _unpacked(data: bytes, most: int) -> Iterator[Member]:
 def _of_gzip(data: bytes, most: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
         return file.read(most + 1)
+
+
+def _of_zstd(data: bytes, most: int) -> bytes:
+    """All frames, one after the other; the library takes a frame that was cut off for a whole one."""
+    parts, rest = bytearray(), data
+    while rest:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        at = 0
+        while not frame.eof:
+            if at >= len(rest):
+                raise EOFError("a frame was cut off")
+            parts += frame.decompress(rest[at : at + _ZSTD_PIECE])
+            at += _ZSTD_PIECE
+            if len(parts) > most:
+                return bytes(parts)
+        rest = frame.unused_data + rest[at:]
+    return bytes(parts)
 
 
 def _rows_of_parquet(data: bytes, most: int) -> bytes:

@@ -71,6 +71,14 @@ def zipped(data: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def odd_zip(name: bytes) -> bytes:
+    """A zip file whose member's name the format does not allow; it says that names are UTF-8."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("\xe9.txt", "x")
+    return buffer.getvalue().replace("\xe9.txt".encode(), name.rjust(6, name[:1]))
+
+
 def tarred(data: bytes) -> bytes:
     """A tar archive with one member."""
     return pack(FileTree({b"notes/a.txt": RegularFile(data)}), uid=0, gid=0)
@@ -122,6 +130,9 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
     ).encode(),
     "zip": lambda text: zipped(text.encode()),
     "zstd": lambda text: zstandard.ZstdCompressor().compress(text.encode()),
+    "the second frame of zstd": lambda text: b"".join(
+        zstandard.ZstdCompressor().compress(part) for part in (b"first ", text.encode())
+    ),
     "tar": lambda text: tarred(text.encode()),
     "Parquet": tabled,
     "tar in gzip, escaped": lambda text: gzip.compress(tarred(json.dumps({"a": text}).encode())),
@@ -259,6 +270,10 @@ def test_what_is_public_anyway_is_no_secret() -> None:
     [
         gzip.compress(b"a" * 1000)[:-9],
         zipped(b"a" * 1000)[:60],
+        zstandard.ZstdCompressor().compress(b"".join(b"%d " % n for n in range(9999)))[:-9],
+        zstandard.ZstdCompressor().compress(b"a") + b"more",
+        odd_zip(b"\xff.txt"),
+        odd_zip(b"\0.txt"),
         gzip.compress(gzip.compress(gzip.compress(gzip.compress(b"deep")))),
         pack(FileTree({b"../up": RegularFile(b"x")}), uid=0, gid=0),
     ],

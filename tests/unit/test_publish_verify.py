@@ -418,6 +418,16 @@ def test_hostile_archives_are_refused_and_write_nothing(tmp_path: Path) -> None:
     for member in (tarfile.TarInfo("../../out.txt"), tarfile.TarInfo("/out.txt"), link, device):
         with pytest.raises(InputRefused, match="no publication bundle"):
             verify_publication(a_tar(inside, member))
+    name = tarfile.TarInfo("x")
+    name.type = tarfile.XHDTYPE
+    with pytest.raises(InputRefused, match="ReadError"):
+        verify_publication(a_tar(inside, name, b"0" * 2_000_000))
+    with zipfile.ZipFile(inside / "odd.zip", "w") as archive:
+        archive.writestr("n\xe9.txt", "x")
+    odd = (inside / "odd.zip").read_bytes()
+    (inside / "odd.zip").write_bytes(odd.replace("\xe9".encode(), b"\xff\xff"))
+    with pytest.raises(InputRefused, match="UnicodeDecodeError"):
+        verify_publication(inside / "odd.zip")
     with zipfile.ZipFile(inside / "hostile.zip", "w") as archive:
         archive.writestr("../../out.txt", "x")
     for name, data in (("garbage.tar.gz", b"\x1f\x8b garbage"), ("garbage.zip", b"PK garbage")):
