@@ -16,6 +16,7 @@ from esac_ag.conduct.publishing_files import ATTEMPT_FILES
 from esac_ag.manifest.inventory import difference, inventory_of
 from esac_ag.manifest.plan import Manifest, Plan
 from esac_ag.report.publication_view import SCORES, STUDY, Part, PublishedStudy, ReviewStanding
+from esac_ag.study.agreement import Agreement
 from esac_ag.study.forms import FormSet
 from esac_ag.study.scores import ReviewScores, agreement_in, joined, review_of
 from esac_ag.tree import FileTree, RegularFile
@@ -32,7 +33,7 @@ def part_findings(
     yield from _arms(bundle, study, plan)
     if isinstance(plan, Manifest):
         yield from _tasks(bundle, study, plan)
-    yield from _scores(bundle, study, plan, state)
+    yield from _scores(bundle, study, state)
 
 
 def _of_attempts(bundle: Bundle, study: PublishedStudy, state: StudyState) -> Iterator[AuditFinding]:
@@ -116,7 +117,7 @@ def _tasks(bundle: Bundle, study: PublishedStudy, plan: Manifest) -> Iterator[Au
         )
 
 
-def _scores(bundle: Bundle, study: PublishedStudy, plan: Plan, state: StudyState) -> Iterator[AuditFinding]:
+def _scores(bundle: Bundle, study: PublishedStudy, state: StudyState) -> Iterator[AuditFinding]:
     """The review's scores: of the attempts of the ledger, and by its digest where names are told."""
     unblinded = state.review.unblinded
     if study.review.standing is ReviewStanding.NONE:
@@ -136,10 +137,17 @@ def _scores(bundle: Bundle, study: PublishedStudy, plan: Plan, state: StudyState
         told = None if attempt is None else attempt.cell
         yield from differing([(SCORES, f"the cell of {score.attempt_id}", told, score.cell)])
     yield from differing(_rows_of_scores(study, state, scores))
-    if isinstance(plan, Manifest):
-        agreed = agreement_in(scores.scores, plan.analysis.interval.seed)
-        yield from differing([(SCORES, "how far reviewers agree", agreed, scores.agreement)])
+    agreed = agreement_in(scores.scores, seed="", intervals=False)
+    told_of = tuple(map(_without_intervals, scores.agreement))
+    yield from differing(
+        [(SCORES, "how far reviewers agree", tuple(map(_without_intervals, agreed)), told_of)]
+    )
     yield from _rationales(bundle, study, state, scores)
+
+
+def _without_intervals(one: Agreement) -> tuple[object, ...]:
+    """What of an agreement can be computed at once."""
+    return one.what, one.submissions, one.tasks, one.equal, one.kappa.estimate, one.alpha.estimate
 
 
 def _rows_of_scores(study: PublishedStudy, state: StudyState, scores: ReviewScores) -> Iterator[Row]:

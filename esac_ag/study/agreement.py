@@ -100,6 +100,7 @@ def agreement(
     categories: bool,
     seed: str,
     confidence: float = 0.95,
+    intervals: bool = True,
 ) -> Agreement:
     """Agreement of reviewers.
 
@@ -110,6 +111,7 @@ def agreement(
         categories: whether scores are whole numbers from 0 to 4; otherwise they are points of the total.
         seed: of the bootstrap.
         confidence: of the intervals.
+        intervals: whether they are computed, which takes a second for each measure.
 
     Raises:
         ValueError: the lengths differ.
@@ -125,7 +127,9 @@ def agreement(
     found = {
         name: Coefficient(
             estimate=_estimate(measure(ratings)),
-            interval=_interval(ratings, groups, measure, f"{seed}/{what}/{name}", confidence),
+            interval=_interval(ratings, groups, measure, f"{seed}/{what}/{name}", confidence)
+            if intervals
+            else NotEstimable(reason="it was not asked for"),
         )
         for name, measure in measures.items()
     }

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
+from esac_ag.study.plain import without_colours
+
 MOST_LEVELS: Final = 4
 """How often escapes are undone; a transcript has two levels, its quotations three."""
 _SHORTEST_BASE64: Final = 20
@@ -28,8 +30,6 @@ _SOFT_BREAKS: Final = dict.fromkeys(
 """Characters that are not seen and split a word for a program."""
 _BASE64: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_SHORTEST_BASE64},}}")
 _HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
-_COLOUR: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-"""What a terminal takes for a colour and the like; it may stand in the midst of a word."""
 _FULL_LINE: Final = 40
 """Of what programs wrap: `base64` and `xxd -p` write 76 and 60 characters a line."""
 # Possessive, and begun only where a run begins: linear whatever the text.
@@ -77,7 +77,7 @@ def _unescaped(text: str) -> str:
     if "%" in text:
         text = _PERCENT.sub(lambda found: unquote(found[0], errors="replace"), text)
     if "\x1b" in text:
-        text = _COLOUR.sub("", text)
+        text = without_colours(text)
     if not text.isascii():
         text = text.translate(_SOFT_BREAKS)
     return text

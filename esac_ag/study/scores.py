@@ -237,12 +237,15 @@ def review_of(person: FormSet, form: Form) -> OneReview:
     )
 
 
-def agreement_in(scores: Sequence[AttemptScore], seed: str) -> tuple[Agreement, ...]:
+def agreement_in(
+    scores: Sequence[AttemptScore], seed: str, *, intervals: bool = True
+) -> tuple[Agreement, ...]:
     """How far the reviewers agree, before adjudication: each dimension, then the total.
 
     Args:
         scores: of all submissions, with the reviews of all reviewers.
         seed: of the intervals.
+        intervals: whether they are computed.
     """
     whole: dict[str, list[dict[Dimension, int]]] = {}
     for score in scores:
@@ -257,8 +260,10 @@ def agreement_in(scores: Sequence[AttemptScore], seed: str) -> tuple[Agreement, 
             tasks,
             categories=True,
             seed=seed,
+            intervals=intervals,
         )
         for scale in SCALES
     ]
     totals = {name: [total_of(one) for one in scores] for name, scores in whole.items()}
-    return (*found, agreement("total", totals, tasks, categories=False, seed=seed))
+    total = agreement("total", totals, tasks, categories=False, seed=seed, intervals=intervals)
+    return (*found, total)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
 import io
 import json
+import lzma
 import re
 import zipfile
 from collections.abc import Callable
@@ -133,6 +135,9 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
     "the second frame of zstd": lambda text: b"".join(
         zstandard.ZstdCompressor().compress(part) for part in (b"first ", text.encode())
     ),
+    "bzip2": lambda text: bz2.compress(text.encode()),
+    "xz": lambda text: lzma.compress(text.encode()),
+    "a program with a zip file behind it": lambda text: b"#!/usr/bin/env python3\n" + zipped(text.encode()),
     "tar": lambda text: tarred(text.encode()),
     "Parquet": tabled,
     "tar in gzip, escaped": lambda text: gzip.compress(tarred(json.dumps({"a": text}).encode())),
@@ -274,6 +279,7 @@ def test_what_is_public_anyway_is_no_secret() -> None:
         zstandard.ZstdCompressor().compress(b"a") + b"more",
         odd_zip(b"\xff.txt"),
         odd_zip(b"\0.txt"),
+        b"7z\xbc\xaf\x27\x1c" + b"\0" * 30,
         gzip.compress(gzip.compress(gzip.compress(gzip.compress(b"deep")))),
         pack(FileTree({b"../up": RegularFile(b"x")}), uid=0, gid=0),
     ],

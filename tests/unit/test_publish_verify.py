@@ -418,10 +418,10 @@ def test_hostile_archives_are_refused_and_write_nothing(tmp_path: Path) -> None:
     for member in (tarfile.TarInfo("../../out.txt"), tarfile.TarInfo("/out.txt"), link, device):
         with pytest.raises(InputRefused, match="no publication bundle"):
             verify_publication(a_tar(inside, member))
-    name = tarfile.TarInfo("x")
-    name.type = tarfile.XHDTYPE
+    long = tarfile.TarInfo("x")
+    long.type = tarfile.XHDTYPE
     with pytest.raises(InputRefused, match="ReadError"):
-        verify_publication(a_tar(inside, name, b"0" * 2_000_000))
+        verify_publication(a_tar(inside, long, b"0" * 2_000_000))
     with zipfile.ZipFile(inside / "odd.zip", "w") as archive:
         archive.writestr("n\xe9.txt", "x")
     odd = (inside / "odd.zip").read_bytes()
