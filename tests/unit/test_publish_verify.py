@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 import zipfile
@@ -155,6 +156,14 @@ def test_a_stranger_a_gap_and_a_link_are_told(bundle: Path) -> None:
         ("report/report.md", "a file is not the one that was published"),
         ("report/link.md", "neither a file nor a folder"),
     } <= set(told(bundle))
+
+
+def test_a_name_that_is_no_text_is_told_as_json_too(bundle: Path) -> None:
+    """Its bytes are escaped."""
+    (bundle / os.fsdecode(b"odd-\xff")).write_text("x")
+    result = CliRunner().invoke(app, ["publish", "verify", str(bundle), "--json"])
+    assert result.exit_code == 1
+    assert "odd-\\udcff" in {finding["where"] for finding in json.loads(result.stdout)["findings"]}
 
 
 def a_row(bundle: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -327,7 +336,7 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         "agent_kind is not what plan and ledger give",
     ),
     "the model": (
-        lambda bundle: told_otherwise(bundle, model={"provider": "other", "id": "better"}),
+        lambda bundle: edit(bundle / "study.json", lambda data: data["model"].update(name="better")),
         "model is not what plan and ledger give",
     ),
     "how much was planned": (
