@@ -17,9 +17,11 @@ setup: python engine images proofs ## virtual environment, dependencies, Docker 
 demo: setup ## run the demonstration study and report on it
 	@$(BIN)/esac-ag demo
 
+# The longest first: whoever is done with these helps with the unit tests.
+TESTS := tests/docker tests/contract tests/unit tests/architecture
+
 test: python engine images registry browser npm ## run all tests, those in Docker and in a browser included
-	@$(BIN)/pytest tests/docker tests/contract --durations=25
-	@$(BIN)/pytest tests/unit tests/architecture --numprocesses=auto --dist=loadfile --no-loadscope-reorder --durations=10
+	@$(BIN)/pytest $(TESTS) --numprocesses=auto --dist=loadfile --no-loadscope-reorder --durations=25
 
 check: python ## lint, types, layers, schemas
 	@$(BIN)/ruff check

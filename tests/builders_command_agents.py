@@ -271,8 +271,11 @@ class Worked:
 
 
 def work(root: Path, images: ImageReport, name: str) -> Worked:
-    """Run, grade and report the two cells of a task, and look for the key on the way."""
-    study = a_command_study(root, images, name)
+    """Run, grade and report the two cells of a task, and look for the key on the way.
+
+    The agent waits for its model meanwhile, which takes long on a busy machine.
+    """
+    study = a_command_study(root, images, name, wall_clock_s=900, silence_s=600)
     engine = an_engine_for(root)
     label = Workspace(root).label
     search: Future[Search] = Future()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from esac_ag.canonical import sha256_of_bytes
+from esac_ag.clock import opaque_id
 from esac_ag.conduct.comparing import CompareOptions
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.memory import InMemoryEngine
@@ -135,9 +136,12 @@ def options(*arms: str | Path, **changes: Any) -> CompareOptions:  # noqa: ANN40
 
 
 def add_tiny_agent(workspace: Workspace) -> None:
-    """Describe a command-line agent of one small program, whose image takes a second to build."""
+    """Describe a command-line agent of one small program, whose image takes a second to build.
+
+    The program is no other's, and so is the image: who made it may take it away.
+    """
     folder = workspace.runner / "agents"
-    write(folder / TINY / "bin" / TINY, PROGRAM)
+    write(folder / TINY / "bin" / TINY, f"{PROGRAM}# {opaque_id()}\n")
     file = {
         "format_version": 1,
         "name": TINY,

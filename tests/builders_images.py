@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 
 from esac_ag.clock import Deadline, sleep_s
+from esac_ag.sandbox.docker import ImageStore
+from esac_ag.sandbox.images import images_lock
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = ROOT / "runner"
@@ -36,6 +38,13 @@ def a_runner(folder: Path, *, base: Mapping[str, object] | None = None) -> Path:
     path = folder / "images" / "base.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **(base or {})}))
     return folder
+
+
+def remove_images(store: ImageStore, *references: str) -> None:
+    """Take images away while nobody on this machine builds any."""
+    with images_lock():
+        for reference in references:
+            store.remove(reference)
 
 
 def unpinned_digest() -> str:

@@ -49,7 +49,7 @@ from esac_ag.manifest.plan import (
     TaskReference,
     TokenPrice,
 )
-from esac_ag.report.gradings import GradingFacts
+from esac_ag.report.gradings import facts_of
 from esac_ag.report.inputs import LedgerSummary, ReportInputs
 from esac_ag.report.loaded_facts import LoadedFacts
 from esac_ag.schedule import make_schedule, schedule_sha256
@@ -166,16 +166,18 @@ def a_study(
         for attempt in attempts.values()
         if attempt.agent_kind is not AgentKind.SCRIPTED and (record := loaded(a_loaded(attempt)))
     }
+    facts, checks = facts_of(
+        (attempt.attempt_id, a_grading(attempt, scores[cell], invalid=invalid(cell)))
+        for cell, attempt in attempts.items()
+    )
     return ReportInputs(
         loaded=records,
         manifest=manifest,
         manifest_sha256=MANIFEST_SHA256,
         planned=planned,
         attempts=(*attempts.values(), *spoiled),
-        gradings={
-            attempt.attempt_id: GradingFacts.of(a_grading(attempt, scores[cell], invalid=invalid(cell)))
-            for cell, attempt in attempts.items()
-        },
+        gradings=facts,
+        checks=checks,
         counting={cell: attempt.attempt_id for cell, attempt in attempts.items()},
         tasks=packages or {task: a_package(task) for task in tasks},
         ledger=ledger or LedgerSummary(),

@@ -1,18 +1,15 @@
-"""Runs a study on the in-memory engine in a process of its own, to be killed.
-
-Usage: `python -m tests.crashing_study FOLDER`.
-
-Prints `ready` once the study is open, and `finished` when every cell is done.
-"""
+"""Goes on with a study on the in-memory engine in a process of its own, to be killed."""
 
 from __future__ import annotations
 
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from esac_ag.sandbox.memory_process import FakeProcess
 from tests.builders_conduct import bash, judge, opened_at, run_opened, touch
 
+READY = "ready"
+FINISHED = "finished"
 PAUSE_S = 0.004
 """Long enough that a study lasts some tenths of a second and kills fall everywhere in it."""
 
@@ -29,15 +26,10 @@ def slow_judge(process: FakeProcess) -> int:
     return judge(process)
 
 
-def main() -> None:
-    """Go on with the study in the folder."""
+def go_on(folder: Path, told: Connection) -> None:
+    """Go on with the study in a folder; tells when it is open, and when every cell is done."""
     programs = {"bash -c": bash, "touch": slow_touch, "python3 -I -S -B /esac/judge.py": slow_judge}
-    study = opened_at(Path(sys.argv[1]), programs)
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    study = opened_at(folder, programs)
+    told.send(READY)
     run_opened(study)
-    sys.stdout.write("finished\n")
-
-
-if __name__ == "__main__":
-    main()
+    told.send(FINISHED)

@@ -71,6 +71,8 @@ class StudyFolder:
         self.attempts = path / "attempts"
         self.report = path / "report"
         """The first report; `revision-2` and so on lie in it."""
+        self.hidden_checks = path / "private" / "hidden-checks.csv"
+        """What a report's labels of hidden checks stand for; never published."""
 
     def attempt(self, attempt_id: str) -> AttemptFolder:
         """The folder of one launch."""

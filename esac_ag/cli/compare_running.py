@@ -51,7 +51,7 @@ class Compared(Record):
     folder: str | None
     """The study's results; null when nothing was run."""
     report: str | None
-    """Folder with report.md, report.json and report.csv."""
+    """Folder with report.html and its siblings."""
     go_on: tuple[str, ...]
     """Commands that go on with the study, and report."""
 
@@ -89,7 +89,7 @@ def compare_command(options: CompareOptions, workspace: Workspace, way: Way) -> 
         print_json(_compared(prepared, sealed, planned, go_on, folder=folder.path, report=report))
         return
     print_summary(view, stdout())
-    stdout().print(f"report: {report / 'report.md'}", soft_wrap=True, markup=False)
+    stdout().print(f"report: {report / 'report.html'}", soft_wrap=True, markup=False)
 
 
 def _build(workspace: Workspace, engine: DockerEngine, agents: tuple[str, ...], *, quiet: bool) -> None:

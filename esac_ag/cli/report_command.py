@@ -64,4 +64,4 @@ def _show(view: ReportView, folder: Path, *, json: bool, quiet: bool) -> None:
         return
     if not quiet:
         print_summary(view, stdout())
-    stdout().print(f"report: {folder / 'report.md'}", soft_wrap=True)
+    stdout().print(f"report: {folder / 'report.html'}", soft_wrap=True)

@@ -18,11 +18,8 @@ from esac_ag.cli.errors import INTERRUPTED
 from esac_ag.cli.place import engine_of, stderr, stdout, teller
 from esac_ag.cli.progress import LiveProgress
 from esac_ag.cli.rendering import print_if_scripted
-from esac_ag.cli.report_rendering import print_summary
 from esac_ag.conduct.context import Stop
-from esac_ag.conduct.demo import seal_demo
 from esac_ag.conduct.opening import open_study
-from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import Progress, run_study
 from esac_ag.conduct.work import OpenPlan
 from esac_ag.plural import plural
@@ -131,6 +128,11 @@ def demo_command(
     workspace: Workspace, *, results: Path, repetitions: int, concurrency: int, quiet: bool
 ) -> None:
     """Seal a fresh demonstration study, run it, and report on it."""
+    # Reports are built with libraries that take long to import, and a run alone needs none of them.
+    from esac_ag.cli.report_rendering import print_summary
+    from esac_ag.conduct.demo import seal_demo
+    from esac_ag.conduct.reporting import write_report
+
     sealed = seal_demo(workspace, engine_of(workspace), repetitions=repetitions, tell=teller(quiet=quiet))
     folder = run_command(
         sealed,
@@ -144,4 +146,4 @@ def demo_command(
     )
     view, report = write_report(folder)
     print_summary(view, stdout())
-    stdout().print(f"report: {report / 'report.md'}", soft_wrap=True)
+    stdout().print(f"report: {report / 'report.html'}", soft_wrap=True)

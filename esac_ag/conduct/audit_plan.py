@@ -1,4 +1,4 @@
-"""Auditing what was sealed: manifest, schedule and task packages of a study's folder."""
+"""Auditing what was sealed: manifest, schedule, task packages and proofs of a study's folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from esac_ag.attempt import Cell
 from esac_ag.canonical import sha256_of_bytes
 from esac_ag.conduct.audit_records import AuditFinding, Records, differing
 from esac_ag.conduct.collect import StudyRecords
+from esac_ag.conduct.kept_proofs import proof_findings
 from esac_ag.conduct.opening import design_of
 from esac_ag.schedule import schedule_bytes, schedule_sha256
 
@@ -36,6 +37,7 @@ def plan_findings(study: StudyRecords, cells: tuple[Cell, ...]) -> Iterator[Audi
         bytes_sha256 = sha256_of_bytes(schedule_bytes(*design))
         found = file_digest(study.folder.schedule)
         yield from differing([("schedule.json", "bytes of the schedule", bytes_sha256, found)])
+    yield from proof_findings(study.folder, manifest)
     yield from unplanned(study, cells)
 
 

@@ -18,6 +18,7 @@ from esac_ag.attempt import Cell, GradingStatus
 from esac_ag.canonical import canonical_json, loads_strict, sha256_of, sha256_of_bytes
 from esac_ag.conduct.context import Stop, StudyContext, bundles_of
 from esac_ag.conduct.judging import judge
+from esac_ag.conduct.kept_proofs import keep_proofs
 from esac_ag.conduct.launch import launch
 from esac_ag.conduct.revision import package_sha256, runner_sha256
 from esac_ag.conduct.secret_words import refuse_words_of_ours
@@ -148,6 +149,7 @@ def open_study(
     tasks = _task_packages(manifest, path.parent)
     if not dry_run:
         folder.seal(path.read_bytes(), schedule_bytes(*design_of(manifest)), tasks)
+        keep_proofs(path, manifest, folder)
     context = StudyContext(
         manifest=manifest,
         manifest_sha256=sha256_of(loads_strict(path.read_bytes())),

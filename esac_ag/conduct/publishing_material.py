@@ -13,12 +13,13 @@ from esac_ag.artifacts.review_folder import ReviewFolder
 from esac_ag.attempt import Cell
 from esac_ag.attempt.events import Line
 from esac_ag.canonical import sha256_of_bytes
+from esac_ag.conduct.audit_reports import same_report
 from esac_ag.conduct.collect import StudyRecords
 from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.publishing_account import is_held_out
 from esac_ag.conduct.report_standing import newest
 from esac_ag.conduct.reporting import report_files
-from esac_ag.conduct.review_quality import quality_scores
+from esac_ag.conduct.review_quality import review_scores
 from esac_ag.errors import InputRefused, SubstitutionRefused
 from esac_ag.ledger import read_lines
 from esac_ag.manifest.plan import Plan
@@ -175,7 +176,7 @@ def as_computed(folder: StudyFolder, name: str, expected: bytes) -> bytes:
         data = read_bounded(path, cap_bytes=MOST_BYTES, follow=False)
     except CannotRead as error:
         raise _no_report(folder, path, str(error)) from error
-    if data != expected:
+    if not same_report(name, data, expected):
         raise _no_report(folder, path, "it is not what the records give")
     return data
 
@@ -195,7 +196,7 @@ def _scores(study: StudyRecords) -> bytes | None:
     unblinded = study.state.review.unblinded
     if unblinded is None:
         return None
-    quality_scores(study.folder, study.state)  # refuses scores that were changed, with their own remedy
+    review_scores(study.folder, study.state)  # refuses scores that were changed, with their own remedy
     return sealed_bytes(ReviewFolder(study.folder.path).scores, unblinded.scores_sha256)
 
 

@@ -7,15 +7,21 @@ from pathlib import Path
 
 from esac_ag.artifacts import write_atomic
 from esac_ag.attempt import GRADED_OUTCOMES, Grading
+from esac_ag.attempt.events import StudyState
+from esac_ag.conduct.audit_reports import same_content
 from esac_ag.conduct.collect import RESULT, StudyRecords, read_study, refuse_other_plan, vouched
+from esac_ag.conduct.kept_proofs import untouched_failures
 from esac_ag.conduct.opening import design_of
 from esac_ag.conduct.report_standing import newest, revision_of
-from esac_ag.conduct.review_quality import quality_scores
+from esac_ag.conduct.review_quality import quality_of, review_scores
 from esac_ag.errors import InputRefused
 from esac_ag.plural import plural
 from esac_ag.report.build import build_view
 from esac_ag.report.compact import many_records
-from esac_ag.report.gradings import GradingFacts
+from esac_ag.report.evidence import EVIDENCE
+from esac_ag.report.gradings import DeclaredChecks, GradingFacts, facts_of
+from esac_ag.report.hidden_checks import render_labels
+from esac_ag.report.html_page import render_html
 from esac_ag.report.inputs import LedgerSummary, ReportInputs, SpoiledAttempt
 from esac_ag.report.machine import render_csv, render_json
 from esac_ag.report.markdown import render_markdown
@@ -38,6 +44,7 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     with many_records():
         study, inputs = report_inputs(path)
         view = build_view(inputs)
+    write_atomic(study.folder.hidden_checks, render_labels(inputs.checks).encode())
     number = newest(study.state)
     folder, revised = study.folder.revision(number), bool(study.state.revisions)
     # The view is all that is rendered: a large study's records make room for its files.
@@ -45,7 +52,7 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     for name, data in report_files(view).items():
         if not revised:
             write_atomic(folder / name, data)
-        elif not (folder / name).is_file() or (folder / name).read_bytes() != data:
+        elif not same_content(folder / name, data):
             raise InputRefused(
                 "the newest report is not what the records give; a report that was revised is not rewritten",
                 where=str(folder / name),
@@ -62,11 +69,15 @@ def report_files(view: ReportView) -> dict[str, bytes]:
 
 def rendered(view: ReportView) -> Iterator[tuple[str, bytes]]:
     """The same one by one, each made when it is asked for: those of a large study are large."""
+    from esac_ag.report.parquet import render_parquet  # noqa: PLC0415  (pyarrow costs 150 ms to import)
+
+    yield "report.html", render_html(view).encode()
     yield "report.md", render_markdown(view).encode()
     yield "report.json", render_json(view)
     for name, text in render_csv(view).items():
         yield name, text.encode()
     yield SENSITIVITY_CSV, render_sensitivity_csv(view).encode()
+    yield from render_parquet(view).items()
 
 
 def report_inputs(path: Path) -> tuple[StudyRecords, ReportInputs]:
@@ -78,14 +89,14 @@ def report_inputs(path: Path) -> tuple[StudyRecords, ReportInputs]:
     """
     study = read_study(path, gradings=False)
     graded = vouched(study.folder, study.state, RESULT, Grading)
-    facts = {name: GradingFacts.of(one) for name, one in graded}
-    refuse_other_plan(study, facts)
+    facts = facts_of(graded)
+    refuse_other_plan(study, facts[0])
     return study, inputs_of(study, facts)
 
 
 def inputs_of(
     study: StudyRecords,
-    gradings: Mapping[str, GradingFacts] | None = None,
+    facts: tuple[Mapping[str, GradingFacts], Mapping[str, DeclaredChecks]] | None = None,
     *,
     revision: Revision | None = None,
 ) -> ReportInputs:
@@ -93,11 +104,11 @@ def inputs_of(
 
     Args:
         study: its records.
-        gradings: facts of its gradings; by default of those in the records.
+        facts: those of its gradings, and its tasks' checks; by default of the gradings in the records.
         revision: of a report that is about to be added; by default the newest one that the ledger tells.
     """
-    if gradings is None:
-        gradings = {name: GradingFacts.of(one) for name, one in study.gradings.items()}
+    gradings, checks = facts or facts_of(study.gradings.items())
+    review = review_scores(study.folder, study.state)
     launches = study.state.attempts.values()
     # The ledger's cells in place of equal ones: a large study then has each of them once.
     known = {launch.cell: launch.cell for launch in launches}
@@ -120,7 +131,11 @@ def inputs_of(
         counting=counting,
         tasks=study.tasks,
         deviations=tuple(_deviations(study)),
-        quality=quality_scores(study.folder, study.state),
+        quality=quality_of(review),
+        review=review,
+        checks=checks,
+        untouched=untouched_failures(study.folder, study.manifest),
+        evidence=_evidence(study.state),
         revision=revision or revision_of(study.state.revisions),
         ledger=LedgerSummary(
             spoiled=spoiled,
@@ -132,6 +147,16 @@ def inputs_of(
             ),
         ),
     )
+
+
+def _evidence(state: StudyState) -> dict[str, tuple[str, ...]]:
+    """Files that a person reads, of every attempt whose files the ledger names; few different tuples."""
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    found = {}
+    for attempt in state.attempts.values():
+        names = tuple(name for name in EVIDENCE if name in attempt.artifacts)
+        found[attempt.attempt_id] = shared.setdefault(names, names)
+    return found
 
 
 def _deviations(study: StudyRecords) -> Iterator[str]:

@@ -16,8 +16,23 @@ from esac_ag.study.quality import QualityScore
 from esac_ag.study.scores import ReviewScores
 
 
-def quality_scores(folder: StudyFolder, state: StudyState) -> Mapping[str, QualityScore] | None:
-    """By attempt; none while the review is not unblinded.
+def quality_of(review: ReviewScores | None) -> Mapping[str, QualityScore] | None:
+    """The quality score of every attempt that was reviewed; none while the review is not unblinded."""
+    if review is None:
+        return None
+    return {
+        one.attempt_id: QualityScore(
+            dimensions=one.dimensions,
+            critical_failures=tuple(map(CriticalFailure, one.critical_failures)),
+            provisional=review.provisional,
+            is_rehearsal=review.is_rehearsal,
+        )
+        for one in review.scores
+    }
+
+
+def review_scores(folder: StudyFolder, state: StudyState) -> ReviewScores | None:
+    """The scores of the study's review; none while it is not unblinded.
 
     Raises:
         InputRefused: the scores cannot be read.
@@ -46,12 +61,4 @@ def quality_scores(folder: StudyFolder, state: StudyState) -> Mapping[str, Quali
             found=found,
             remedy=remedy,
         )
-    return {
-        one.attempt_id: QualityScore(
-            dimensions=one.dimensions,
-            critical_failures=tuple(map(CriticalFailure, one.critical_failures)),
-            provisional=scores.provisional,
-            is_rehearsal=scores.is_rehearsal,
-        )
-        for one in scores.scores
-    }
+    return scores

@@ -12,9 +12,12 @@ from esac_ag.report.costs import arm_costs
 from esac_ag.report.counts import arm_counts, critical_count, critical_runs
 from esac_ag.report.decision_build import arm_decisions
 from esac_ag.report.escaping import visible
+from esac_ag.report.hidden_checks import CheckLabels, baseline, check_failures
 from esac_ag.report.inputs import ReportInputs, SpoiledAttempt, refuse_contradictions
 from esac_ag.report.manipulation import RunProof, manipulation_check
 from esac_ag.report.manipulation_view import ManipulationCheck
+from esac_ag.report.next_steps import next_steps
+from esac_ag.report.review_results import review_results
 from esac_ag.report.runs import Facts
 from esac_ag.report.sensitivity import study_sensitivity
 from esac_ag.report.view import (
@@ -42,6 +45,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
     comparisons = tuple(arm_comparison(facts, arm) for arm in facts.arms if arm != facts.control)
     critical = critical_runs(facts)
     check = _manipulation(facts)
+    decisions = arm_decisions(facts, comparisons, check)
     return ReportView(
         format_version=1,
         notices=notices(inputs.manifest, counts, check, is_rehearsed=is_rehearsed(inputs.quality)),
@@ -64,8 +68,12 @@ def build_view(inputs: ReportInputs) -> ReportView:
         attempts=_attempt_rows(facts),
         limits_of_claim=limits_of_claim(inputs.manifest, inputs.tasks),
         sensitivity=study_sensitivity(facts, comparisons),
-        decisions=arm_decisions(facts, comparisons, check),
+        decisions=decisions,
         revision=inputs.revision,
+        review=review_results(inputs),
+        baseline=baseline(facts),
+        failed_checks=tuple(check_failures(facts)),
+        next_steps=tuple(next_steps(inputs, counts, decisions)),
     )
 
 
@@ -164,7 +172,8 @@ def _attempt_rows(facts: Facts) -> tuple[AttemptRow, ...]:
     planned = enumerate(facts.inputs.planned)
     place = {(cell.task, cell.arm, cell.repetition): number for number, cell in planned}
     recorded = {attempt.attempt_id for attempt in facts.inputs.attempts}
-    rows = [_attempt_row(facts, attempt) for attempt in facts.inputs.attempts]
+    labels = CheckLabels(facts.inputs.checks)
+    rows = [_attempt_row(facts, labels, attempt) for attempt in facts.inputs.attempts]
     rows += [
         _lost_row(facts, item) for item in facts.inputs.ledger.spoiled if item.attempt_id not in recorded
     ]
@@ -176,11 +185,13 @@ def _attempt_rows(facts: Facts) -> tuple[AttemptRow, ...]:
     return tuple(sorted(rows, key=key))
 
 
-def _attempt_row(facts: Facts, attempt: AttemptRecord) -> AttemptRow:
+def _attempt_row(facts: Facts, labels: CheckLabels, attempt: AttemptRecord) -> AttemptRow:
     counts = facts.inputs.counting.get(attempt.cell) == attempt.attempt_id
     run = facts.by_cell[attempt.cell] if counts else None
     grading = run.grading if run else None
     graded = run is not None and run.state is RunState.GRADED
+    failed = grading.failed_checks if graded and grading else ()
+    quality = (facts.inputs.quality or {}).get(attempt.attempt_id)
     # Taken from validated records: validating a hundred thousand rows again takes longer than all statistics.
     return constructed(
         AttemptRow,
@@ -207,6 +218,9 @@ def _attempt_row(facts: Facts, attempt: AttemptRecord) -> AttemptRow:
             "findings": tuple(visible(text) for text in attempt.submission.findings)
             if attempt.submission
             else (),
+            "failed_checks": labels.of(attempt.cell.task, failed),
+            "quality": quality.points if quality and counts else None,
+            "files": facts.inputs.evidence.get(attempt.attempt_id, ()),
         },
     )
 
@@ -234,4 +248,5 @@ def _lost_row(facts: Facts, spoiled: SpoiledAttempt) -> AttemptRow:
         started_at=None,
         ended_at=None,
         findings=(),
+        files=facts.inputs.evidence.get(spoiled.attempt_id, ()),
     )

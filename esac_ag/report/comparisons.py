@@ -19,9 +19,10 @@ from esac_ag.report.view import (
 )
 from esac_ag.report.words import comparison_words
 from esac_ag.statistics.aggregate import mean, summarise
+from esac_ag.statistics.bootstrap import mean_interval
 from esac_ag.statistics.comparison import compare
 from esac_ag.statistics.estimates import Estimate, NotEstimable
-from esac_ag.statistics.pairs import TaskPair, pair
+from esac_ag.statistics.pairs import HIGHEST_SCORE, LOWEST_SCORE, TaskPair, pair
 
 _NO_SCORE = NotEstimable(reason="no run has a score")
 
@@ -61,15 +62,24 @@ def task_arm(facts: Facts, task: str, arm: str) -> TaskArm:
     )
 
 
-def arm_scores(facts: Facts, arm: str) -> ArmScores:
-    """The check score of an arm: each task counts once, whatever its runs."""
+def arm_scores(facts: Facts, arm: str, measure: str = "checks") -> ArmScores:
+    """The score of an arm: each task counts once, whatever its runs.
+
+    Args:
+        facts: with check scores or quality scores.
+        arm: its id.
+        measure: names the random stream of the interval.
+    """
     means = _task_means(facts, lambda task: facts.scores(task, arm))
+    plan = facts.inputs.manifest.analysis.interval
+    possible = (LOWEST_SCORE, HIGHEST_SCORE)
     return ArmScores(
         arm=arm,
         agent_kind=facts.agent_kind,
         tasks_planned=len(facts.tasks),
         tasks_scored=len(means),
         mean=mean(list(means.values()), _NO_SCORE),
+        interval=mean_interval(list(means.values()), plan, ("arm-mean", measure, arm), possible),
     )
 
 

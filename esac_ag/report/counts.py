@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from esac_ag.attempt import Outcome
+from esac_ag.attempt import AttemptRecord, Outcome
 from esac_ag.manifest.package import CriticalFailure
 from esac_ag.report.numbers import UNAVAILABLE
 from esac_ag.report.runs import Facts
@@ -33,6 +33,15 @@ def arm_counts(facts: Facts, arm: str) -> ArmCounts:
         stopped=states[RunState.STOPPED],
         infra_attempts=spoiled[Outcome.INFRA],
         cancelled_attempts=spoiled[Outcome.CANCELLED],
+        unchanged=sum(run.attempt is not None and _is_unchanged(run.attempt) for run in runs),
+    )
+
+
+def _is_unchanged(attempt: AttemptRecord) -> bool:
+    return (
+        attempt.submission is not None
+        and attempt.costs.changed_lines == 0
+        and attempt.costs.touched_files == 0
     )
 
 

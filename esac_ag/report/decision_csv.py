@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from typing import Final
 
 from esac_ag.report.decision_view import ArmDecision
@@ -25,11 +26,16 @@ def decision_csv(view: ReportView) -> dict[str, str]:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
+    writer.writerows([_cell(value) for value in row] for row in rows(view))
+    return {DECISION_CSV: buffer.getvalue()} if view.decisions else {}
+
+
+def rows(view: ReportView) -> Iterator[tuple[str | float | None, ...]]:
+    """The rows of `decision.csv`, in the order of `COLUMNS`; text as the view holds it."""
     for item in view.decisions:
         for clause in item.decision.clauses:
             for figure in clause.figures or (None,):
-                writer.writerow([_cell(value) for value in _row(view, item, clause, figure)])
-    return {DECISION_CSV: buffer.getvalue()} if view.decisions else {}
+                yield _row(view, item, clause, figure)
 
 
 def _row(

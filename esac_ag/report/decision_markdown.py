@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from esac_ag.report.decision_view import ArmDecision
 from esac_ag.report.decision_words import (
+    CLAUSE_EFFECTS,
     CLAUSE_TITLES,
     MEASURE_WORDS,
-    figure_test,
-    figure_value,
+    clause_attempts,
+    figure_words,
     outcome_words,
     state_words,
 )
@@ -43,31 +44,24 @@ def _decision(item: ArmDecision) -> Iterator[str]:
     yield from (f"- {safe(reason, limit=_LONG)}" for reason in decision.reasons)
     yield ""
     yield from table(
-        ("Clause", "State", "What was found", "Numbers and thresholds"),
+        ("Clause", "State", "What it means if it held", "What was found", "Numbers and thresholds"),
         [
             (
                 CLAUSE_TITLES[clause.name],
                 state_words(clause.state),
+                CLAUSE_EFFECTS[clause.name],
                 safe(clause.words, limit=_LONG),
-                "; ".join(
-                    safe(f"{figure.what}: {figure_value(figure)}{_tested(figure_test(figure))}")
-                    for figure in clause.figures
-                )
-                or NO_VALUE,
+                "; ".join(safe(figure_words(figure)) for figure in clause.figures) or NO_VALUE,
             )
             for clause in decision.clauses
         ],
     )
     yield ""
-    shown = [(clause.name, clause.attempts) for clause in decision.clauses if clause.attempts]
-    for name, attempts in shown:
-        yield f"- {CLAUSE_TITLES[name]}, attempts: {', '.join(code(attempt) for attempt in attempts)}"
+    shown = clause_attempts(decision.clauses)
+    for titles, attempts in shown.items():
+        yield f"- Attempts behind {' and '.join(titles)}: {', '.join(code(one) for one in attempts)}"
     if shown:
         yield ""
-
-
-def _tested(test: str) -> str:
-    return f" ({test})" if test else ""
 
 
 def revision_lines(view: ReportView) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from esac_ag.report.numbers import NOT_ESTIMABLE
 from esac_ag.statistics.estimates import Estimate
-from esac_ag.study.decision_records import ClauseName, ClauseState, DecisionOutcome, Figure
+from esac_ag.study.decision import REJECTING
+from esac_ag.study.decision_records import Clause, ClauseName, ClauseState, DecisionOutcome, Figure
 from esac_ag.study.evidence import Measure
 from esac_ag.study.forms import REHEARSAL
 
@@ -20,6 +22,14 @@ CLAUSE_TITLES = {
     ClauseName.CORRECTNESS_LOSS: "Material loss of correctness",
     ClauseName.BURDEN: "Burden without quality",
 }
+CLAUSE_EFFECTS = {
+    **dict.fromkeys(REJECTING, "bad for the arm: rejects it on its own"),
+    ClauseName.IMPROVEMENT: "good for the arm: without it there is no benefit",
+    ClauseName.NEW_CRITICAL: "bad for the arm: forbids a benefit, and rejects it only if reproduced",
+    ClauseName.CORRECTNESS_LOSS: "bad for the arm: forbids a benefit",
+    ClauseName.BURDEN: "bad for the arm: neutral is preferred, if nothing else decides",
+}
+"""What it means that a clause held; one that did not hold means nothing of the kind."""
 MEASURE_WORDS = {
     Measure.QUALITY: "quality scores of the blinded review",
     Measure.CHECKS: "check scores; the protocol decides on quality scores",
@@ -54,6 +64,24 @@ def state_words(state: ClauseState) -> str:
             return NOT_ESTIMABLE
         case _:
             assert_never(state)
+
+
+def clause_attempts(clauses: Sequence[Clause]) -> dict[tuple[str, ...], list[str]]:
+    """Attempts that show something, each once, by the titles of the clauses that they are shown for."""
+    titles: dict[str, list[str]] = {}
+    for clause in clauses:
+        for attempt in clause.attempts:
+            titles.setdefault(attempt, []).append(CLAUSE_TITLES[clause.name])
+    found: dict[tuple[str, ...], list[str]] = {}
+    for attempt, names in titles.items():
+        found.setdefault(tuple(dict.fromkeys(names)), []).append(attempt)
+    return found
+
+
+def figure_words(figure: Figure) -> str:
+    """The number, and what it is measured against."""
+    test = figure_test(figure)
+    return f"{figure.what}: {figure_value(figure)}" + (f" ({test})" if test else "")
 
 
 def figure_value(figure: Figure) -> str:

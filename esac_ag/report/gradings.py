@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from sys import intern
 from typing import Final, TypeAlias
@@ -14,6 +16,21 @@ from esac_ag.statistics.estimates import rounded
 DimensionScores: TypeAlias = dict[Dimension, float]
 _MOST_SHARED: Final = 1 << 14
 """Results that are remembered to be shared: many submissions fail the same checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredCheck:
+    """A hidden check as a task's grader declares it."""
+
+    id: str
+    label: str
+    """Its name in a report, such as `behaviour-2`: its id tells what it checks, and reports are published."""
+    dimension: Dimension
+    weight: float
+    critical: CriticalFailure | None
+
+
+DeclaredChecks = tuple[DeclaredCheck, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +68,34 @@ class GradingFacts:
             critical_failures=found.critical_failures,
             failed_checks=found.failed_checks,
         )
+
+
+def facts_of(
+    gradings: Iterable[tuple[str, Grading]],
+) -> tuple[dict[str, GradingFacts], dict[str, DeclaredChecks]]:
+    """The facts of gradings, and the checks of every task, which the sealed grader makes the same for all.
+
+    Args:
+        gradings: by attempt id; each may be forgotten once it was seen.
+
+    Returns:
+        Facts by attempt id, and checks by task, of tasks with a grading that is not invalid.
+    """
+    facts: dict[str, GradingFacts] = {}
+    checks: dict[str, DeclaredChecks] = {}
+    for name, grading in gradings:
+        facts[name] = GradingFacts.of(grading)
+        if grading.checks and grading.task_id not in checks:
+            checks[grading.task_id] = tuple(_declared(grading))
+    return facts, checks
+
+
+def _declared(grading: Grading) -> Iterator[DeclaredCheck]:
+    numbers: Counter[Dimension] = Counter()
+    for check in grading.checks:
+        numbers[check.dimension] += 1
+        label = f"{check.dimension}-{numbers[check.dimension]}"
+        yield DeclaredCheck(check.id, label, check.dimension, check.weight, check.critical)
 
 
 @dataclass(frozen=True, slots=True)

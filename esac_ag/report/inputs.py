@@ -11,10 +11,11 @@ from esac_ag.errors import InputRefused
 from esac_ag.manifest.package import TaskPackage
 from esac_ag.manifest.plan import Manifest
 from esac_ag.record import Record, Sha256
-from esac_ag.report.gradings import GradingFacts
+from esac_ag.report.gradings import DeclaredChecks, GradingFacts
 from esac_ag.report.loaded_facts import LoadedFacts
 from esac_ag.report.standing import Revision, StoppedArm
 from esac_ag.study.quality import QualityScore
+from esac_ag.study.scores import ReviewScores
 
 
 class SpoiledAttempt(Record):
@@ -60,6 +61,14 @@ class ReportInputs:
     """What was done otherwise than sealed, a sentence each."""
     quality: Mapping[str, QualityScore] | None = None
     """By attempt id, once a blinded review was unblinded; none before."""
+    review: ReviewScores | None = None
+    """The same with who reviewed and how far they agree."""
+    checks: Mapping[str, DeclaredChecks] = field(default_factory=dict)
+    """The hidden checks of a task, of tasks with a grading."""
+    untouched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By task: the checks that its untouched snapshot fails, of tasks whose proof is at hand."""
+    evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By attempt id: files in its folder that the ledger names, of those that a person reads."""
     revision: Revision | None = None
     """None: the first report."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
@@ -27,7 +28,7 @@ _CHECK = ("manipulation_check",)
 _ATTEMPT = (
     *("repetition", "attempt_id", "ordinal", "counts", "outcome", "limit", "reason", "agent_label"),
     *("state", "invalid_reason", "score", *(f"score_{dimension}" for dimension in Dimension)),
-    *("critical_failures", *CostMeasure, "currency", "started_at", "ended_at"),
+    *("quality", "failed_checks", "critical_failures", *CostMeasure, "currency", "started_at", "ended_at"),
 )
 _PAIR = (
     *("control", "planned_runs", "arm_runs", "control_runs", "arm_mean", "control_mean", "difference"),
@@ -69,6 +70,15 @@ def render_csv(view: ReportView) -> dict[str, str]:
     Empty means that the column has no meaning for the row; what is unknown reads `unavailable` and what
     cannot be computed `not estimable`. Text that a spreadsheet would take for a formula starts with `'`.
     """
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in rows(view))
+    return {CSV_NAME: buffer.getvalue(), **decision_csv(view)}
+
+
+def rows(view: ReportView) -> Iterator[dict[str, Field]]:
+    """The rows of `report.csv` by column, columns without a meaning left out; text as the view holds it."""
     groups = {item.task: (item.family, item.contrast) for item in view.task_arms}
     attempts = (_attempt(view, row, *groups[row.task]) for row in view.attempts)
     pairs = (
@@ -76,11 +86,7 @@ def render_csv(view: ReportView) -> dict[str, str]:
         for comparison in view.comparisons
         for pair in comparison.pairs
     )
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([_cell(row.get(column)) for column in COLUMNS] for row in chain(attempts, pairs))
-    return {CSV_NAME: buffer.getvalue(), **decision_csv(view)}
+    yield from chain(attempts, pairs)
 
 
 def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> dict[str, Field]:
@@ -99,6 +105,8 @@ def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> d
         "state": row.state,
         "invalid_reason": row.invalid_reason,
         "score": unscored if row.score is None else row.score,
+        "quality": _quality(view, row),
+        "failed_checks": " ".join(row.failed_checks),
         "critical_failures": " ".join(row.critical_failures),
         "currency": view.prices.currency if view.prices else UNAVAILABLE,
         "started_at": row.started_at or UNAVAILABLE,
@@ -109,6 +117,13 @@ def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> d
         value = value_of(row.costs, measure)
         result[measure] = UNAVAILABLE if value is None else value
     return result
+
+
+def _quality(view: ReportView, row: AttemptRow) -> Field:
+    """Without a review no attempt has a quality score, and the column no meaning."""
+    if view.review is None or not row.counts:
+        return None
+    return UNAVAILABLE if row.quality is None else row.quality
 
 
 def _pair(

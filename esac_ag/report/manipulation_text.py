@@ -64,21 +64,38 @@ def manipulation_section(check: ManipulationCheck, arms: tuple[str, ...]) -> Ite
     yield from table(
         ("What has to hold", "Result", *(code(arm) for arm in arms)),
         [
-            (CLAUSE_WORDS[clause.kind], RESULT_WORDS[clause.state], *_counts(clause, arms))
+            (CLAUSE_WORDS[clause.kind], RESULT_WORDS[clause.state], *clause_counts(clause, arms))
             for clause in check.clauses
         ],
     )
     yield ""
-    if check.tools is not None:
-        yield f"- Tools offered in every run: {_listed(check.tools)}."
-    if check.bundled_skills is not None:
-        yield f"- The agent's own skills, listed in every run: {_listed(check.bundled_skills)}."
-    yield from _reading(check)
-    yield from (f"- {safe(text, limit=1000)}" for text in check.findings)
+    yield from (f"- {safe(text, limit=1000)}" for text in manipulation_findings(check))
     yield ""
 
 
-def _counts(clause: Clause, arms: tuple[str, ...]) -> list[str]:
+def manipulation_findings(check: ManipulationCheck) -> Iterator[str]:
+    """What stands beside the clauses: the offer, reading that is left to the agent, single runs."""
+    if check.tools is not None:
+        yield f"Tools offered in every run: {_listed(check.tools)}."
+    if check.bundled_skills is not None:
+        yield f"The agent's own skills, listed in every run: {_listed(check.bundled_skills)}."
+    for clause in check.clauses:
+        if clause.kind is ClauseKind.READ:
+            for tally in clause.arms:
+                if tally.runs and not tally.must_hold_in_all:
+                    yield (
+                        f"Whether the first file of {tally.arm} is read in full is left to the agent: it was "
+                        f"in {tally.held} of {tally.runs} runs."
+                    )
+    yield from check.findings
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "none"
+
+
+def clause_counts(clause: Clause, arms: tuple[str, ...]) -> list[str]:
+    """In how many runs of each arm it holds."""
     by_arm = {tally.arm: tally for tally in clause.arms}
     return [_count(by_arm.get(arm)) for arm in arms]
 
@@ -88,18 +105,3 @@ def _count(tally: ClauseTally | None) -> str:
         return NO_VALUE
     unknown = f", {tally.unknown} not known" if tally.unknown else ""
     return f"{tally.held} of {tally.runs}{unknown}"
-
-
-def _reading(check: ManipulationCheck) -> Iterator[str]:
-    for clause in check.clauses:
-        if clause.kind is ClauseKind.READ:
-            for tally in clause.arms:
-                if tally.runs and not tally.must_hold_in_all:
-                    yield (
-                        f"- Whether the first file of {code(tally.arm)} is read in full is left to the "
-                        f"agent: it was in {tally.held} of {tally.runs} runs."
-                    )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(safe(name) for name in names) or "none"

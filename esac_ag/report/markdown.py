@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from esac_ag.report.decision_markdown import decision_section, revision_lines
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.manipulation_text import manipulation_section
+from esac_ag.report.markdown_checks import check_section, next_section
 from esac_ag.report.markdown_results import (
     comparison_sections,
     dimension_section,
     run_section,
     summary_table,
 )
+from esac_ag.report.markdown_review import review_sections
 from esac_ag.report.markdown_table import code, table
 from esac_ag.report.markdown_treatment import cost_section, critical_section, incident_section
-from esac_ag.report.numbers import METHOD_NAMES, percent
+from esac_ag.report.sealed_words import sealed_rows
 from esac_ag.report.sensitivity_render import sensitivity_section
-from esac_ag.report.view import Header, ReportView
+from esac_ag.report.view import ReportView
 
 
 def render_markdown(view: ReportView) -> str:
@@ -37,15 +39,18 @@ def render_markdown(view: ReportView) -> str:
         *decision_section(view),
         *_counts(view),
         *manipulation_section(view.manipulation, tuple(item.arm for item in view.counts)),
+        *review_sections(view),
         *comparison_sections(view),
         *sensitivity_section(view),
         *run_section(view),
         *dimension_section(view),
+        *check_section(view),
         *critical_section(view),
         *cost_section(view),
         *incident_section(view),
         *_sealed(view),
         *_limits(view),
+        *next_section(view),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -69,12 +74,14 @@ def _counts(view: ReportView) -> Iterator[str]:
     yield from table(
         (
             *("Arm", "Agent", "Planned", "Graded", "of these: completed", "at a limit", "agent error"),
-            *("Invalid", "Not yet graded", "Missing", "Stopped", "Spoiled attempts", "Cancelled attempts"),
+            *("Invalid", "Not yet graded", "Missing", "Stopped", "Changed nothing", "Spoiled attempts"),
+            "Cancelled attempts",
         ),
         [
             (
                 *(code(item.arm), item.agent_kind, item.planned, item.graded, item.completed, item.limit),
                 *(item.agent_error, item.invalid, item.ungraded, item.missing, item.stopped),
+                item.unchanged,
                 *(item.infra_attempts, item.cancelled_attempts),
             )
             for item in view.counts
@@ -83,36 +90,14 @@ def _counts(view: ReportView) -> Iterator[str]:
     yield ""
 
 
-def _agent(header: Header) -> str:
-    """What acted."""
-    return header.agent_kind if header.agent_program is None else f"{header.agent_program} (command line)"
-
-
 def _sealed(view: ReportView) -> Iterator[str]:
-    header, method = view.header, view.method
-    reasoning = f", reasoning {header.model.reasoning}" if header.model.reasoning else ""
-    dirty = ", with changes that are not committed" if header.harness_dirty else ""
     yield "## What was sealed"
     yield ""
     yield from table(
         ("What", "Value"),
         [
-            ("Phase", header.phase),
-            ("Manifest", code(f"sha256:{header.manifest_sha256}")),
-            (
-                "Model",
-                safe(f"{header.model.name} {header.model.version} ({header.model.provider}){reasoning}"),
-            ),
-            ("Agent", f"{safe(_agent(header))}, version {safe(header.agent_version)}"),
-            ("Harness", safe(f"{header.harness_version}, revision {header.harness_revision}{dirty}")),
-            *((f"Image of the {role}", code(image.digest)) for role, image in sorted(header.images.items())),
-            ("Design", f"{header.tasks} tasks x {header.arms} arms x {header.repetitions} repetitions"),
-            ("Primary comparison", f"{code(header.primary_arm)} minus {code(header.control)}"),
-            ("Interval", f"{METHOD_NAMES[method.interval]}, {percent(method.confidence)}"),
-            ("Resampling", f"{method.replicates:,} replicates, seed {code(method.seed)}"),
-            ("Threshold of practical improvement", f"{method.threshold_points:g} points"),
-            ("First attempt started", header.first_started_at or "nothing ran"),
-            ("Last attempt ended", header.last_ended_at or "nothing ran"),
+            (row.what, code(row.value) if row.code else safe(row.value, limit=1000))
+            for row in sealed_rows(view)
         ],
     )
     yield ""

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from esac_ag.report.costs import cost_shown
 from esac_ag.report.counts import critical_shown
 from esac_ag.report.escaping import markdown as safe
+from esac_ag.report.incident_words import deviations, incidents
 from esac_ag.report.markdown_table import code, table
 from esac_ag.report.numbers import COST_NAMES, UNAVAILABLE
+from esac_ag.report.price_words import COSTS, price_words
 from esac_ag.report.view import CostMeasure, ReportView
 
 
@@ -48,10 +50,7 @@ def cost_section(view: ReportView) -> Iterator[str]:
     """Costs per graded run, apart from any score."""
     yield "## Costs"
     yield ""
-    yield (
-        f"Mean over the graded runs. A figure that is not known for all of them says for how many it is; one "
-        f"that is known for none is {UNAVAILABLE}, as is a price that is not known for all."
-    )
+    yield COSTS
     yield ""
     yield from table(
         ("Per graded run", *(code(item.arm) for item in view.costs)),
@@ -64,35 +63,16 @@ def cost_section(view: ReportView) -> Iterator[str]:
         ],
     )
     yield ""
-    if view.prices is None:
-        yield "The manifest holds no price table, so costs in money are unavailable."
-    else:
-        prices = view.prices
-        yield (
-            f"Prices: {safe(prices.source)}, version {safe(prices.version)}, of {safe(prices.date)}, in "
-            f"{safe(prices.currency)}. An estimate from usage and list prices, not an invoice."
-        )
+    yield safe(price_words(view.prices), limit=1000)
     yield ""
 
 
 def incident_section(view: ReportView) -> Iterator[str]:
     """What did not go as planned."""
-    incidents = view.incidents
     yield "## What did not go as planned"
     yield ""
-    yield f"- Launches beyond a cell's first: {incidents.retries}. Pauses of the study: {incidents.pauses}."
-    for item in incidents.stopped:
-        shown = ", ".join(code(attempt) for attempt in item.attempts)
-        yield f"- Stopped by rule: {code(item.arm)}, for {item.kind} on {code(item.task)} in {shown}."
-    yield from (f"- No score: {safe(text)}." for text in incidents.missing)
-    for row in view.attempts:
-        if not row.counts:
-            yield f"- Attempt {code(row.attempt_id)} ({row.outcome}) does not count: {safe(row.reason)}"
-        if row.invalid_reason:
-            yield f"- Attempt {code(row.attempt_id)} could not be graded: {safe(row.invalid_reason)}"
-        for finding in row.findings:
-            yield f"- Attempt {code(row.attempt_id)}, left out on export: {safe(finding)}"
-    yield from (f"- Deviation: {safe(text)}" for text in incidents.deviations)
-    if not incidents.deviations:
-        yield "- Deviations from what was sealed: none recorded."
+    for item in incidents(view):
+        shown = f" ({', '.join(code(attempt) for attempt in item.attempts)})" if item.attempts else ""
+        yield f"- {safe(item.words)}{shown}"
+    yield from (f"- {safe(text)}" for text in deviations(view))
     yield ""

@@ -70,6 +70,17 @@ def interval_words(value: IntervalEstimate | NotEstimable) -> str:
             assert_never(value)
 
 
+def level_words(value: IntervalEstimate | NotEstimable) -> str:
+    """An interval of a score itself as `61.2 to 73.4`, or that it is not estimable."""
+    match value:
+        case IntervalEstimate():
+            return f"{points(value.low)} to {points(value.high)}"
+        case NotEstimable():
+            return NOT_ESTIMABLE
+        case _:
+            assert_never(value)
+
+
 def percent(share: float) -> str:
     """A share as a percentage without needless zeros: `95 %`."""
     return f"{100 * share:.4g} %"

@@ -43,7 +43,7 @@ def sensitivity_section(view: ReportView) -> Iterator[str]:
     )
     yield ""
     for item in found.adjustments:
-        yield f"- {_adjustment_words(item)}"
+        yield f"- {safe(adjustment_words(item), limit=2000)}"
     yield ""
 
 
@@ -55,11 +55,12 @@ def render_sensitivity_csv(view: ReportView) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(value) for value in row] for row in _csv_rows(view))
+    writer.writerows([_cell(value) for value in row] for row in rows(view))
     return buffer.getvalue()
 
 
-def _csv_rows(view: ReportView) -> Iterator[tuple[str | float | None, ...]]:
+def rows(view: ReportView) -> Iterator[tuple[str | float | None, ...]]:
+    """The rows of `sensitivity.csv`, in the order of `COLUMNS`; text as the view holds it."""
     found = view.sensitivity
     if found is None:
         return
@@ -90,9 +91,8 @@ def _cell(value: str | float | None) -> str:
     return csv_text(value or "")
 
 
-def _adjustment_words(item: Adjustment) -> str:
-    shares = ", ".join(
-        f"{safe(share.name)} {share.share:.4g} → {share.adjusted:.4g}" for share in item.shares
-    )
-    left = f"; without a share: {', '.join(safe(name) for name in item.left_out)}" if item.left_out else ""
-    return f"Sign-flip shares after Holm, {safe(item.over)}: {shares or 'none'}{left}."
+def adjustment_words(item: Adjustment) -> str:
+    """Shares before and after Holm's adjustment; foreign text in it is as the view holds it."""
+    shares = ", ".join(f"{share.name} {share.share:.4g} → {share.adjusted:.4g}" for share in item.shares)
+    left = f"; without a share: {', '.join(item.left_out)}" if item.left_out else ""
+    return f"Sign-flip shares after Holm, {item.over}: {shares or 'none'}{left}."

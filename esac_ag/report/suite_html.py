@@ -66,18 +66,19 @@ def render_suite_html(view: SuiteView) -> str:
     )
 
 
-def render_page(template: str, **values: object) -> str:
-    """A page of a template of this package, in the pages' style, ending in one line feed.
+def render_page(template: str, style_sheet: str = STYLE, **values: object) -> str:
+    """A page of a template of this package, ending in one line feed.
 
     Args:
-        template: begins with `HEAD`.
+        template: begins with `HEAD`, macros aside.
+        style_sheet: its style; that of suite reports by default.
         values: what it shows and calls; every text in it is escaped.
     """
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True, lstrip_blocks=True
     )
-    page = environment.from_string(template).render(**values, style=_ours(STYLE))
-    return page.rstrip("\n") + "\n"
+    page = environment.from_string(template).render(**values, style=_ours(style_sheet))
+    return page.strip("\n") + "\n"
 
 
 def _ours(markup: str) -> Markup:

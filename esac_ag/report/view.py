@@ -11,26 +11,48 @@ from esac_ag.manifest.plan import AgentKind, Image, IntervalMethod, Model, Phase
 from esac_ag.record import Record, Sha256
 from esac_ag.report.decision_view import ArmDecision
 from esac_ag.report.manipulation_view import ManipulationCheck
+from esac_ag.report.review_view import ReviewResults
+from esac_ag.report.scores_view import (
+    ArmComparison,
+    ArmScores,
+    DimensionComparison,
+    DimensionSummary,
+    GroupComparison,
+    Run,
+    RunState,
+    TaskArm,
+)
 from esac_ag.report.sensitivity_view import StudySensitivity
 from esac_ag.report.standing import Revision, StoppedArm
-from esac_ag.statistics.aggregate import RunSummary
 from esac_ag.statistics.estimates import MaybeEstimate
-from esac_ag.statistics.pairs import PairedComparison, TaskPair
 
-
-class RunState(StrEnum):
-    """What there is of a planned cell."""
-
-    GRADED = "graded"
-    """An attempt counts and has a score."""
-    INVALID = "invalid"
-    """An attempt counts, and the grader could not judge it: no score."""
-    UNGRADED = "ungraded"
-    """An attempt counts and waits for grading."""
-    MISSING = "missing"
-    """No attempt counts."""
-    STOPPED = "stopped"
-    """No attempt counts, and none will: the arm was stopped by rule. A missing run in every statistic."""
+__all__ = [
+    "ArmComparison",
+    "ArmCosts",
+    "ArmCounts",
+    "ArmScores",
+    "AttemptRow",
+    "Baseline",
+    "CheckFailures",
+    "CheckTally",
+    "CostMean",
+    "CostMeasure",
+    "CriticalCount",
+    "CriticalRun",
+    "DimensionComparison",
+    "DimensionSummary",
+    "GroupComparison",
+    "Header",
+    "Incidents",
+    "Method",
+    "NextStep",
+    "PriceNote",
+    "ReportView",
+    "Run",
+    "RunState",
+    "TaskArm",
+    "TaskBaseline",
+]
 
 
 class Header(Record):
@@ -80,87 +102,47 @@ class ArmCounts(Record):
     infra_attempts: int
     """Attempts that the infrastructure spoiled; they are no cells."""
     cancelled_attempts: int
+    unchanged: int = 0
+    """Runs that count and whose submission is the untouched snapshot: no line changed, no file touched."""
 
 
-class ArmScores(Record):
-    """The check score of an arm: the mean over tasks of the means over repetitions."""
-
-    arm: str
-    agent_kind: AgentKind
-    tasks_planned: int
-    tasks_scored: int
-    """Tasks with at least one score; means over different tasks are not comparable."""
-    mean: MaybeEstimate
-
-
-class Run(Record):
-    """One planned cell and the score of the attempt that counts."""
-
-    repetition: int
-    state: RunState
-    attempt_id: str | None
-    outcome: Outcome | None
-    score: float | None
-    """Check score 0 to 100; null unless the state is graded."""
-
-
-class DimensionSummary(Record):
-    """Share of passed checks of one dimension, 0 to 100; one task's runs, or an arm's tasks."""
-
-    dimension: Dimension
-    summary: RunSummary
-
-
-class TaskArm(Record):
-    """The runs of one task under one arm."""
+class TaskBaseline(Record):
+    """What the untouched snapshot of a task scores on its hidden checks, as its proof tells."""
 
     task: str
-    title: str
-    family: str
-    contrast: str
-    arm: str
-    agent_kind: AgentKind
-    runs: tuple[Run, ...]
-    summary: RunSummary
-    dimensions: tuple[DimensionSummary, ...]
-    """Dimensions that the task's checks have."""
+    score: MaybeEstimate
+    """0 to 100."""
+    failed_checks: tuple[str, ...]
+    """Labels; empty when they are not known."""
 
 
-class DimensionComparison(Record):
-    """One dimension of an arm: mean over tasks, and the mean paired difference to the control."""
+class Baseline(Record):
+    """The score of doing nothing, beside which every arm's score is to be read."""
 
-    arm: str
-    agent_kind: AgentKind
-    dimension: Dimension
-    tasks_scored: int
+    tasks: tuple[TaskBaseline, ...]
+    tasks_known: int
     mean: MaybeEstimate
-    tasks_paired: int
-    difference: MaybeEstimate
-    """Arm minus control over the paired tasks; not estimable for the control itself."""
+    """Over the tasks where it is known."""
 
 
-class GroupComparison(Record):
-    """A paired comparison over the tasks of one family or of one contrast."""
-
-    group: str
-    tasks: tuple[str, ...]
-    result: PairedComparison
-
-
-class ArmComparison(Record):
-    """An arm against the control."""
+class CheckTally(Record):
+    """In how many graded runs of a task under an arm a check failed."""
 
     arm: str
-    control: str
-    agent_kind: AgentKind
-    primary: bool
-    """Whether the manifest names it as the primary comparison."""
-    pairs: tuple[TaskPair, ...]
-    overall: PairedComparison
-    families: tuple[GroupComparison, ...]
-    contrasts: tuple[GroupComparison, ...]
-    words: tuple[str, ...]
-    """What a reader has to know of this comparison, in sentences."""
+    failed: int
+    graded: int
+
+
+class CheckFailures(Record):
+    """A hidden check that failed in at least one run."""
+
+    task: str
+    check: str
+    """Its label, such as `behaviour-2`, the second of its dimension: ids of hidden checks stay private."""
+    dimension: Dimension
+    critical: CriticalFailure | None
+    """What a failure of it counts as; null when it counts in the score alone."""
+    arms: tuple[CheckTally, ...]
 
 
 class CriticalCount(Record):
@@ -258,6 +240,12 @@ class AttemptRow(Record):
     ended_at: str | None
     findings: tuple[str, ...]
     """What was left out on export."""
+    failed_checks: tuple[str, ...] = ()
+    """Labels of failed hidden checks; empty unless the state is graded."""
+    quality: float | None = None
+    """Quality score of the review, 0 to 100; null where there is none."""
+    files: tuple[str, ...] = ()
+    """Files of evidence in the attempt's folder that the ledger names, of those that a person reads."""
 
 
 class Incidents(Record):
@@ -269,6 +257,13 @@ class Incidents(Record):
     """Planned cells without a score, in words."""
     deviations: tuple[str, ...]
     stopped: tuple[StoppedArm, ...] = ()
+
+
+class NextStep(Record):
+    """What may be done next, and the command that does it."""
+
+    words: str
+    command: str
 
 
 class Method(Record):
@@ -311,3 +306,10 @@ class ReportView(Record):
     """What the sealed rules say of every arm with a bundle, the primary comparison first."""
     revision: Revision | None = None
     """Which report of the study this is; null in the first one."""
+    review: ReviewResults | None = None
+    """Null while no review was unblinded."""
+    baseline: Baseline | None = None
+    """Null where no task's proof tells of it."""
+    failed_checks: tuple[CheckFailures, ...] = ()
+    """By task, in the order in which the checks are declared."""
+    next_steps: tuple[NextStep, ...] = ()

@@ -63,6 +63,12 @@ def notices(
         for item in counts
         if item.stopped
     ]
+    if unchanged := [f"{item.unchanged} of {item.arm}" for item in counts if item.unchanged]:
+        total = sum(item.unchanged for item in counts)
+        found.append(
+            f"{plural(total, 'run')} changed nothing ({', '.join(unchanged)}): "
+            f"{'its submission is' if total == 1 else 'their submissions are'} the untouched snapshot."
+        )
     without = sum(item.planned - item.graded for item in counts)
     if without:
         planned = sum(item.planned for item in counts)

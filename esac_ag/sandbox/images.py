@@ -113,6 +113,15 @@ def grader_reference(runner_dir: Path) -> str:
     return read_definition(runner_dir).reference(ImageKind.GRADER)
 
 
+def images_lock() -> FileLock:
+    """What is held while images are built, so that two commands that need the same ones build them once.
+
+    Who takes an image away holds it, too: engines let go of the steps that it was built in, and a build that
+    has just found one of them would fail.
+    """
+    return FileLock(Path(tempfile.gettempdir()) / f"esac-ag-images-{os.getuid()}.lock")
+
+
 def build_images(
     store: ImageStore,
     engine: Engine,
@@ -144,8 +153,7 @@ def build_images(
     """
     definition = read_definition(runner_dir)
     known_agents = [read_agent(runner_dir, name) for name in dict.fromkeys(agents)]
-    # Two commands that need the same images at once: the second waits and finds them.
-    with FileLock(Path(tempfile.gettempdir()) / f"esac-ag-images-{os.getuid()}.lock"):
+    with images_lock():
         below = ensure_base(store, definition, base, progress)
         work = _Work(store, engine, definition, progress)
         images = [_ensure_layer(work, kind, below) for kind in LAYER_KINDS]

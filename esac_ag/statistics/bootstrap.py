@@ -1,4 +1,4 @@
-"""Intervals of a mean paired difference, most of them by the bootstrap over tasks.
+"""Intervals of a mean paired difference, or of one arm's mean, most of them by the bootstrap over tasks.
 
 Sources: Efron & Tibshirani, An Introduction to the Bootstrap, 1993 (percentile: chapter 13, bootstrap-t:
 12.5, BCa: 14.3); DiCiccio & Efron, "Bootstrap confidence intervals", Statistical Science 11, 1996;
@@ -50,13 +50,41 @@ def bootstrap_interval(
     Raises:
         ValueError: a difference is not finite.
     """
-    if not all(map(math.isfinite, differences)):
-        raise ValueError("a difference is not finite")
-    refusal = _refusal(differences)
+    return _interval(differences, plan, stream, possible, ("pair", "paired task", "differences"))
+
+
+def mean_interval(
+    task_means: Sequence[float], plan: Interval, stream: tuple[str, ...], possible: tuple[float, float]
+) -> IntervalEstimate | NotEstimable:
+    """The two-sided interval of one arm's own mean over tasks, by the same method.
+
+    Args:
+        task_means: one per task, in points; their order has no effect.
+        plan: as the manifest sealed it.
+        stream: name of the random stream.
+        possible: lowest and highest mean that can be.
+
+    Raises:
+        ValueError: a mean is not finite.
+    """
+    return _interval(task_means, plan, stream, possible, ("score", "scored task", "task means"))
+
+
+def _interval(
+    given: Sequence[float],
+    plan: Interval,
+    stream: tuple[str, ...],
+    possible: tuple[float, float],
+    words: tuple[str, str, str],
+) -> IntervalEstimate | NotEstimable:
+    """The interval; `words` say what no task has, a task that has it, and what the values are."""
+    if not all(map(math.isfinite, given)):
+        raise ValueError(f"one of the {words[2]} is not finite")
+    refusal = _refusal(given, *words)
     if refusal is not None:
         return refusal
     # Sorted, because the mean does not depend on order and neither should the draws.
-    values = np.sort(np.asarray(differences, dtype=np.float64))
+    values = np.sort(np.asarray(given, dtype=np.float64))
     ends = _ends(values, plan, Seeds(plan.seed).number("interval", *stream))
     if isinstance(ends, NotEstimable):
         return ends
@@ -74,17 +102,16 @@ def bootstrap_interval(
     )
 
 
-def _refusal(differences: Sequence[float]) -> NotEstimable | None:
-    if not differences:
-        return NotEstimable(reason="no task has a pair")
-    if len(differences) < FEWEST_TASKS:
+def _refusal(given: Sequence[float], what: str, task: str, values: str) -> NotEstimable | None:
+    if not given:
+        return NotEstimable(reason=f"no task has a {what}")
+    if len(given) < FEWEST_TASKS:
         return NotEstimable(
-            reason=f"n = {plural(len(differences), 'paired task')}: "
-            f"an interval over tasks needs at least {FEWEST_TASKS}"
+            reason=f"n = {plural(len(given), task)}: an interval over tasks needs at least {FEWEST_TASKS}"
         )
-    if max(differences) - min(differences) <= SAME:
+    if max(given) - min(given) <= SAME:
         return NotEstimable(
-            reason=f"zero variance: all {len(differences)} differences are the same, "
+            reason=f"zero variance: all {len(given)} {values} are the same, "
             "so resampling them shows no uncertainty"
         )
     return None

@@ -18,7 +18,6 @@ import krippendorff
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
-from scipy.stats import binomtest
 
 from esac_ag.clock import Seeds
 from esac_ag.record import Identifier, Record
@@ -251,6 +250,9 @@ def guessed_arms(
             interval_high=None,
             above_chance=None,
         )
+    # Takes a second to import, and every report and audit would wait for it.
+    from scipy.stats import binomtest  # noqa: PLC0415
+
     ends = binomtest(right, len(named), chance).proportion_ci(confidence_level=0.95, method="exact")
     return GuessedArms(
         reviewer=reviewer,

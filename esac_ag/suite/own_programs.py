@@ -125,7 +125,7 @@ OWN_PROGRAMS: Final = Programs(run=run_own, grade=grade_own)
 """For the suite's own policies."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _compiled(source: str, name: str) -> CodeType:
     return compile(source, name, "exec")
 

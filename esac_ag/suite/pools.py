@@ -10,6 +10,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, assert_never
 
 from esac_ag.clock import Seeds
@@ -89,6 +90,7 @@ def instance_seeds(dataset_seed: str, item_id: str) -> Seeds:
     return Seeds(keyed(dataset_seed, _INSTANCE + item_id.encode("utf-8", "surrogatepass")))
 
 
+@lru_cache(maxsize=8)
 def seed_fingerprint(dataset_seed: str) -> Sha256:
     """A name for a seed that reports may carry: the same for the same seed, and no way back.
 

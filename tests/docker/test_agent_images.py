@@ -22,7 +22,7 @@ from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.image_definition import ImageKind, read_definition
 from esac_ag.sandbox.images import ImageReport, ImageState, OurImage, build_images, list_images
 from tests.builders_commands import command
-from tests.builders_images import RUNNER
+from tests.builders_images import RUNNER, remove_images
 from tests.builders_presets import REQUEST, a_bundle, a_launched_file, an_agent_file, really_launched
 from tests.builders_sandbox import run
 
@@ -152,11 +152,11 @@ def test_any_other_program_is_installed_and_launched_as_its_file_says(
             ).images[-1]
             built.append((image.state, image.digest))
             if len(built) == 1:
-                store.remove(image.reference)
+                remove_images(store, image.reference)
         file = read_agent(runner, "mine").file
         launched = really_launched(docker_engine, image.reference, file, None)
     finally:
-        store.remove(image.reference)
+        remove_images(store, image.reference)
     assert built[0] == built[1] == (ImageState.BUILT, image.digest)
     assert launched.ended.output.decode() == f"dummy-token --model m-1\n{REQUEST}\n"
     assert preset_of(file).exit_class(launched.ended.exit_code or 0) is ExitClass.FAILED

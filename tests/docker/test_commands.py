@@ -134,7 +134,7 @@ def test_report_and_audit_speak_to_people_and_to_machines(session: Session) -> N
     partly = session.json("partly")
     assert {arm["graded"] + arm["missing"] for arm in partly["counts"]} == {4}
     assert sum(arm["graded"] for arm in partly["counts"]) == 2
-    assert "report.md" in session.steps["report"].stdout
+    assert "report.html" in session.steps["report"].stdout
     assert "everything holds" in session.steps["audit"].stdout
     assert session.json("audit-json")["cells_done"] == CELLS
     cleaned = session.json("clean")

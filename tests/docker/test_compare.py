@@ -15,14 +15,17 @@ import pytest
 from esac_ag.clock import sleep_s
 from esac_ag.conduct.audit import audit
 from esac_ag.conduct.layout import lay_out
+from esac_ag.manifest.comparison import COMMAND_WORKSPACE_MIB
+from esac_ag.manifest.plan import GraderLimits
 from esac_ag.rooms.workspace import Workspace
 from esac_ag.sandbox.agent_files import read_agent
 from esac_ag.sandbox.agent_images import agent_image_reference
-from esac_ag.sandbox.docker import ImageStore
+from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.image_definition import read_definition
 from tests.builders_commands import command, started
 from tests.builders_compare import MODEL, TINY, WorkingServer, a_price_table, a_skill, add_tiny_agent
-from tests.builders_docker import an_engine_for
+from tests.builders_docker import an_engine_for, keep_proofs
+from tests.builders_images import remove_images
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -55,31 +58,29 @@ class Compared:
 
 @pytest.fixture(scope="module", params=AGENTS)
 def compared(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, agent_image: str
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    agent_image: str,
+    docker_engine: DockerEngine,
 ) -> Iterator[Compared]:
-    """One task, two arms, once each: stopped while the model is silent, then finished by the same command."""
+    """One task, two arms, once each: stopped while the model is silent, then finished by the same command.
+
+    That the task is sound counts as proved before.
+    """
     agent: str = request.param
     base = tmp_path_factory.mktemp("compare")
     root = base / "workspace"
     lay_out(root)
     if agent == TINY:
         add_tiny_agent(Workspace(root))
+    limits = GraderLimits(workspace_mib=COMMAND_WORKSPACE_MIB) if agent == TINY else GraderLimits()
+    keep_proofs(Workspace(root), docker_engine, limits)
     with WorkingServer() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("MY_KEY", KEY)
         argv = [
             *("compare", "--agent", agent, "-m", MODEL, "--arm", "neutral", "--arm", str(a_skill(base))),
-            *(
-                "--tasks",
-                "invoice-rounding",
-                "-k",
-                "1",
-                "-n",
-                "1",
-                "--repeats",
-                "1",
-                "--study-id",
-                "compared",
-            ),
+            *("--tasks", "invoice-rounding", "-k", "1", "-n", "1", "--repeats", "1"),
+            *("--study-id", "compared"),
             *("--base-url", server.base_url, "--api-key-env", "MY_KEY", "-y", "--json"),
             *("--max-cost", "1", "--prices", str(a_price_table(base))),
         ]
@@ -99,7 +100,7 @@ def compared(
 def remove_image(runner: Path) -> None:
     """Take the tiny agent's image away again."""
     store = ImageStore()
-    store.remove(agent_image_reference(read_definition(runner), read_agent(runner, TINY)))
+    remove_images(store, agent_image_reference(read_definition(runner), read_agent(runner, TINY)))
     store.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -68,24 +69,39 @@ def done(page: str, folder: Path, in_place: Mapping[str, str], more: Mapping[str
     return ended.stdout
 
 
-@pytest.mark.usefixtures("agent_image")
-def test_the_guide_leads_from_a_skill_to_a_report(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory: pytest.TempPathFactory, agent_image: str) -> tuple[Path, str]:
+    """The workspace that docs/study.md leads to, and what its commands said."""
+    folder = tmp_path_factory.mktemp("guide")
+    said = done("study.md", folder, {}, {})
+    return folder / "my-workspace", said
+
+
+def test_the_guide_leads_from_a_skill_to_a_report(rehearsed: tuple[Path, str]) -> None:
     """Every `sh` block of docs/study.md works, with a scripted agent."""
-    said = done("study.md", tmp_path, {}, {})
-    report = tmp_path / "my-workspace" / "results" / "rehearsal" / "report"
-    files = {"report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv"}
+    workspace, said = rehearsed
+    report = workspace / "results" / "rehearsal" / "report"
+    files = {"report.html", "report.md", "report.json"} | {
+        f"{name}.{ending}" for name in ("report", "decision", "sensitivity") for ending in ("csv", "parquet")
+    }
     assert {path.name for path in report.iterdir()} == files | {"revision-2"}
     assert {path.name for path in (report / "revision-2").iterdir()} == files
     assert "everything holds" in said
     assert "scripted" in (report / "report.md").read_text().lower()
 
 
-@pytest.mark.usefixtures("agent_image")
-def test_the_guide_leads_from_an_installed_skill_to_a_comparison(tmp_path: Path) -> None:
-    """Every `sh` block of docs/guide.md works, with a model on loopback; the dry run leaves no results."""
+def test_the_guide_leads_from_an_installed_skill_to_a_comparison(
+    tmp_path: Path, rehearsed: tuple[Path, str]
+) -> None:
+    """Every `sh` block of docs/guide.md works, with a model on loopback; the dry run leaves no results.
+
+    The task was proved on the way through docs/study.md, and is not proved again.
+    """
+    proofs = rehearsed[0] / ".esac-ag" / "proofs"
+    keeping = f"cd my-workspace\nmkdir -p .esac-ag\ncp -r {shlex.quote(str(proofs))} .esac-ag"
     with WorkingServer() as server:
         more = {"HOME": str(tmp_path), "MODEL": MODEL, "ESAC_AG_BASE_URL": server.base_url}
-        said = done("guide.md", tmp_path, IN_PLACE, more)
+        said = done("guide.md", tmp_path, IN_PLACE | {"cd my-workspace": keeping}, more)
     studies = sorted((tmp_path / "my-workspace" / "results").iterdir())
     assert [study.name[:16] for study in studies] == ["read-first-1", "read-first-chat-"]
     for study in studies:

@@ -12,7 +12,7 @@ from esac_ag.sandbox.contract import Role, SandboxSpec, Termination
 from esac_ag.sandbox.docker import DockerEngine, ImageStore
 from esac_ag.sandbox.image_definition import ImageKind
 from esac_ag.sandbox.images import ImageReport, ImageState, build_images, list_images
-from tests.builders_images import a_runner
+from tests.builders_images import a_runner, remove_images
 
 pytestmark = pytest.mark.docker
 
@@ -38,8 +38,7 @@ def report(store: ImageStore, docker_engine: DockerEngine, runner: Path) -> Iter
     """Agent and grader image of that definition."""
     made = build_images(store, docker_engine, runner, progress=lambda _: None)
     yield made
-    for image in made.images:
-        store.remove(image.reference)
+    remove_images(store, *(image.reference for image in made.images))
 
 
 def _inside(engine: DockerEngine, image: str, *argv: str) -> str:
@@ -79,8 +78,7 @@ def test_building_anew_on_the_same_base_gives_the_same_digests(
     store: ImageStore, docker_engine: DockerEngine, runner: Path, report: ImageReport
 ) -> None:
     """The content digest follows from content: neither time nor the builder's cache is in it."""
-    for image in report.images:
-        store.remove(image.reference)
+    remove_images(store, *(image.reference for image in report.images))
     anew = build_images(store, docker_engine, runner, progress=lambda _: None)
     assert {image.state for image in anew.images} == {ImageState.BUILT}
     assert [image.digest for image in anew.images] == [image.digest for image in report.images]

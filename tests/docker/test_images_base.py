@@ -16,7 +16,7 @@ from esac_ag.sandbox.image_base import PACKAGES, Origin, base_record, ensure_bas
 from esac_ag.sandbox.image_definition import read_definition
 from esac_ag.sandbox.images import build_images
 from esac_ag.sandbox.registry import RegistryState, ask_registry
-from tests.builders_images import a_registry, a_runner, free_port, unpinned_digest
+from tests.builders_images import a_registry, a_runner, free_port, remove_images, unpinned_digest
 
 pytestmark = pytest.mark.docker
 
@@ -54,10 +54,9 @@ def published(
         client.push(name, tag="1")
         reference = next(iter(store.require(f"{name}:1").repo_digests))
         client.close()
-        store.remove(f"{name}:1")
-        store.remove(reference)
+        remove_images(store, f"{name}:1", reference)
         yield reference
-        store.remove(reference)
+        remove_images(store, reference)
 
 
 def _small_root(engine: DockerEngine, image: str) -> bytes:
@@ -94,7 +93,7 @@ def test_a_base_is_pulled_by_digest_and_recorded_as_such(
         assert image.made_from.source == published
         assert store.require(image.reference).diff_ids[: len(public.diff_ids)] == public.diff_ids
         assert any(package.startswith("libc6=") for package in image.packages)
-        store.remove(image.reference)
+    remove_images(store, *(image.reference for image in report.images))
     _remove_base(store, runner)
 
 
@@ -147,4 +146,4 @@ def test_a_registry_that_never_answers_counts_as_absent() -> None:
 def _remove_base(store: ImageStore, runner: Path) -> None:
     definition = read_definition(runner)
     inputs = definition.base_digest(definition.base.reference)
-    store.remove(f"esac-ag/base:{inputs[:12]}")
+    remove_images(store, f"esac-ag/base:{inputs[:12]}")

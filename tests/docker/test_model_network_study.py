@@ -35,6 +35,7 @@ from tests.builders_command_agents import Search, contents_below, searched_in
 from tests.builders_compare import MODEL, TINY, WorkingServer, add_tiny_agent
 from tests.builders_conduct import Told
 from tests.builders_docker import an_engine_for, keep_proofs
+from tests.builders_images import remove_images
 from tests.builders_manifest import write
 from tests.model_server import Recorded, Scripted
 
@@ -114,7 +115,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, 
         yield workspace, engine
     finally:
         agent = read_agent(workspace.runner, TINY)
-        store.remove(agent_image_reference(read_definition(workspace.runner), agent))
+        remove_images(store, agent_image_reference(read_definition(workspace.runner), agent))
         store.close()
         engine.close()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,6 @@ from esac_ag.conduct.reporting import write_report
 from esac_ag.conduct.study import run_study
 from esac_ag.errors import StudyBusy, SubstitutionRefused
 from esac_ag.ledger import read_state
-from esac_ag.owner import PREFIX, is_alive
 from esac_ag.rooms.workspace import Workspace
 from tests.builders_conduct import Told, folder_of
 from tests.builders_docker import a_docker_study, an_engine_for, opened_in_docker
@@ -107,32 +108,48 @@ def test_a_bundle_substituted_while_the_study_runs_is_refused_at_the_next_launch
     engine.close()
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    """A process that goes on with the study; open and at work when this returns."""
+def start(folder: Path, *, temporary: str | None = None) -> subprocess.Popen[str]:
+    """A process that goes on with the study; open and at work when this returns.
+
+    Args:
+        folder: of the workspace.
+        temporary: where its temporary folders go, if not where everybody's do.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.crashing_docker_study", str(folder)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.crashing_docker_study", str(folder)],
+        env=os.environ | ({"TMPDIR": temporary} if temporary else {}),
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
 
 
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A place of temporary folders that no other test has; its path is short enough for sockets."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @pytest.mark.slow
-def test_a_study_that_is_killed_ten_times_is_finished_by_the_next_runs(tmp_path: Path) -> None:
+def test_a_study_that_is_killed_ten_times_is_finished_by_the_next_runs(
+    tmp_path: Path, temporary: Path
+) -> None:
     """SIGKILL at random moments: every cell exactly once, the ledger verifies, containers do not pile up."""
     study = a_docker_study(tmp_path, repetitions=1)
     engine = an_engine_for(tmp_path)
     label = Workspace(tmp_path).label
     moments = Seeds("docker kills").stream("moments")
     most_left = 0
-    folders_before = temporary_folders()
     for _ in range(KILLS):
-        process = start(tmp_path)
+        process = start(tmp_path, temporary=str(temporary))
         sleep_s(moments.uniform(0.0, 1.5))
         process.kill()
         process.communicate()
         most_left = max(most_left, sum(line.startswith("container") for line in engine.leftovers(label)))
-    with start(tmp_path) as process:
+    with start(tmp_path, temporary=str(temporary)) as process:
         output, _ = process.communicate()
     assert output == "finished\n"
     # Two at a time: what one killed process leaves is taken away by the next one.
@@ -143,14 +160,8 @@ def test_a_study_that_is_killed_ten_times_is_finished_by_the_next_runs(tmp_path:
     assert set(counted.values()) == {1}
     assert audit(folder_of(study).path).cells_done == CELLS
     assert list(engine.leftovers(label)) == []
-    assert temporary_folders() <= folders_before
+    assert list(temporary.iterdir()) == []
     engine.close()
-
-
-def temporary_folders() -> set[str]:
-    """Our temporary folders on this machine whose makers are no more."""
-    names = {path.name for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*.*.*-*")}
-    return {name for name in names if not is_alive(name.removeprefix(PREFIX).partition("-")[0])}
 
 
 def test_a_second_harness_is_refused_whatever_folder_its_results_go_to(tmp_path: Path) -> None:

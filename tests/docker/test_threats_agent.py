@@ -308,12 +308,13 @@ def test_no_record_or_report_holds_a_raw_escape(tampered: Attacked) -> None:
     """What a command shouted, and what files are called, is escaped wherever it is written for people."""
     assert "\x1b[31mred" in tampered.told("names")[0]
     folder = tampered.records.folder.path
-    texts = [path for path in folder.rglob("*") if path.suffix in {".json", ".jsonl", ".md", ".csv"}]
-    assert {"attempt.json", "report.md", "report.csv", "transcript.jsonl"} <= {path.name for path in texts}
+    texts = [path for path in folder.rglob("*") if path.suffix in {".json", ".jsonl", ".md", ".csv", ".html"}]
+    assert {"attempt.json", "report.html", "report.csv", "transcript.jsonl"} <= {path.name for path in texts}
     assert [path for path in texts if controls(path.read_bytes())] == []
-    report = (folder / "report" / "report.md").read_text()
-    assert "<script>" not in report
-    assert "evil.example" not in report
+    for name in ("report.md", "report.html"):
+        report = (folder / "report" / name).read_text()
+        assert "<script>" not in report
+        assert "//evil.example" not in report
     assert controls((tampered.folder("names") / "patch.diff").read_bytes()) <= {0x09}
 
 
@@ -323,7 +324,7 @@ def test_the_terminal_is_not_steered(tampered: Attacked) -> None:
     plain = command("report", folder, folder=tampered.root)
     assert controls((plain.stdout + plain.stderr).encode()) == set()
     _, shown = in_a_terminal("report", folder, folder=tampered.root)
-    assert "report.md" in shown
+    assert "report.html" in shown
     assert [bad for bad in ("\x1b]0;", "\x1b[2J", "\x07", "\u202e") if bad in shown] == []
 
 

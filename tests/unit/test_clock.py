@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
+import pytest
+
 from esac_ag.clock import Deadline, Seeds
 
 
@@ -25,3 +29,10 @@ def test_a_deadline_never_has_negative_time_left() -> None:
     assert past.remaining_s() == 0.0
     assert past.earlier(100.0) == past
     assert Deadline.after_s(1000).earlier(10.0).remaining_s() <= 10.0
+
+
+@pytest.mark.parametrize("names", [(), ("order",), ("order", 3, '\u00e9"]')])
+def test_numbers_in_a_row_are_those_of_their_places(names: tuple[str | int, ...]) -> None:
+    """However they are asked for, the numbers of a name are the same."""
+    seeds = Seeds("a]b")
+    assert list(islice(seeds.numbers(*names), 12)) == [seeds.number(*names, place) for place in range(12)]

@@ -84,7 +84,7 @@ def test_one_command_leads_from_a_skill_to_a_report(place: Place) -> None:
         "cost: no upper",
     ):
         assert words in result.stderr
-    report = place.workspace.results / "compared" / "report" / "report.md"
+    report = place.workspace.results / "compared" / "report" / "report.html"
     assert f"report: {report}" in result.stdout
     assert "A look at 1 task" in report.read_text()
     assert len(place.server.requests) == 4

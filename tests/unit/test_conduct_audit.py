@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
@@ -220,13 +221,24 @@ def test_an_attempt_that_counts_and_names_no_file_is_found(tmp_path: Path) -> No
     ]
 
 
-@pytest.mark.parametrize("name", ["report.md", "report.json", "report.csv", "sensitivity.csv"])
+REPORT = (
+    *("report.html", "report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv"),
+    *("report.parquet", "sensitivity.parquet", "decision.parquet"),
+)
+"""The files of a study's report."""
+
+
+@pytest.mark.parametrize("name", REPORT)
 def test_an_edited_report_is_found(study: Study, name: str) -> None:
-    """Reports are computed again from the records and compared byte for byte."""
+    """Reports are computed again from the records and compared byte for byte, tables value by value."""
     folder = folder_of(study)
     write_report(folder.path)
     path = folder.report / name
-    path.write_bytes(path.read_bytes().replace(b"0", b"9", 1))
+    if path.suffix == ".parquet":
+        table = pq.read_table(path)
+        pq.write_table(table.slice(0, table.num_rows - 1), path)
+    else:
+        path.write_bytes(path.read_bytes().replace(b"0", b"9", 1))
     assert [where for where, _ in told(audit(folder.path))] == [f"report/{name}"]
 
 
@@ -238,8 +250,7 @@ def test_a_report_that_is_older_than_the_records_is_found(tmp_path: Path) -> Non
     assert audit(folder_of(study).path).clean
     run(study)
     places = [where for where, _ in told(audit(folder_of(study).path))]
-    names = ("report.md", "report.json", "report.csv", "decision.csv", "sensitivity.csv")
-    assert places == [f"report/{name}" for name in names]
+    assert places == [f"report/{name}" for name in REPORT]
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_finding(study: Study) -> None:

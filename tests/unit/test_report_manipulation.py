@@ -148,7 +148,7 @@ def test_reading_that_is_left_to_the_model_is_told_and_fails_only_if_no_run_read
         a_study(varied_score, loaded=first_of("markskill", only_files("markskill", in_full_in=None)))
     )
     assert view.manipulation.state is CheckState.PASSED
-    assert "`markskill` is read in full is left to the agent: it was in 7 of 8 runs" in render_markdown(view)
+    assert "markskill is read in full is left to the agent: it was in 7 of 8 runs" in render_markdown(view)
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,14 @@ class Draws:
     """A stream of draws; every draw advances it."""
 
     def __init__(self, seeds: Seeds, *names: str | int) -> None:
-        self._seeds = seeds
-        self._names = names
-        self._drawn = 0
+        self._numbers = seeds.numbers(*names)
 
     def below(self, bound: int) -> int:
         """An integer from 0 to `bound - 1`."""
         if bound < 1:
             raise ValueError(f"nothing to draw below {bound}")
-        number = self._seeds.number(*self._names, self._drawn)
-        self._drawn += 1
         # 256 bits over bounds of some thousands: the remainder's bias is beyond measuring.
-        return number % bound
+        return next(self._numbers) % bound
 
     def between(self, least: int, most: int) -> int:
         """An integer from `least` to `most`, both included."""
