@@ -69,6 +69,7 @@ def print_scores(scores: ReviewScores, console: Console) -> None:
     console.print(table)
     for guessed in scores.blinding:
         right = f"{guessed.right} of {guessed.guessed} guesses right, {guessed.chance:.0%} by chance"
+        right = right if guessed.guessed else "no packet guessed"
         warning = "; NOT BLIND: more than chance" if guessed.above_chance else ""
         console.print(f"{_safe(guessed.reviewer)}: {right}{warning}", soft_wrap=True)
     if scores.not_asked:

@@ -46,10 +46,11 @@ def build_view(inputs: ReportInputs) -> ReportView:
     critical = critical_runs(facts)
     check = _manipulation(facts)
     decisions = arm_decisions(facts, comparisons, check)
+    review = review_results(inputs)
     return ReportView(
         format_version=1,
         notices=notices(inputs.manifest, counts, check, is_rehearsed=is_rehearsed(inputs.quality)),
-        answer=answer(inputs.manifest, comparisons),
+        answer=answer(inputs.manifest, comparisons, review),
         header=_header(facts),
         method=_method(inputs),
         manipulation=check,
@@ -70,7 +71,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
         sensitivity=study_sensitivity(facts, comparisons),
         decisions=decisions,
         revision=inputs.revision,
-        review=review_results(inputs),
+        review=review,
         baseline=baseline(facts),
         failed_checks=tuple(check_failures(facts)),
         next_steps=tuple(next_steps(inputs, counts, decisions)),

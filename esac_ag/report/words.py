@@ -7,6 +7,7 @@ from esac_ag.plural import plural
 from esac_ag.report.manipulation_text import manipulation_notice
 from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.report.numbers import interval_words, percent, signed_points
+from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.view import ArmComparison, ArmCounts
 from esac_ag.statistics.estimates import (
     Estimate,
@@ -76,24 +77,44 @@ def notices(
     return tuple(found)
 
 
-def answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...]) -> str:
-    """The primary comparison in one sentence or two."""
-    scripted = manifest.agent.kind is AgentKind.SCRIPTED
-    return (f"{SCRIPTED_NOTICE}. " if scripted else "") + _answer(manifest, comparisons)
+def answer(
+    manifest: Manifest, comparisons: tuple[ArmComparison, ...], review: ReviewResults | None = None
+) -> str:
+    """The primary comparison in a few sentences; what an unblinded review found first, for it decides.
+
+    Args:
+        manifest: of the study.
+        comparisons: on check scores.
+        review: once it was unblinded.
+    """
+    said = [f"{SCRIPTED_NOTICE}."] if manifest.agent.kind is AgentKind.SCRIPTED else []
+    if review is not None and any(item.primary for item in review.comparisons):
+        where = f"In the quality scores of the blinded review{review_mark(review)}"
+        said.append(_answer(manifest, review.comparisons, where))
+    return " ".join((*said, _answer(manifest, comparisons, "On hidden checks")))
 
 
-def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...]) -> str:
+def review_mark(review: ReviewResults) -> str:
+    """What has to stand beside what a review found; nothing where people alone judged."""
+    if review.is_rehearsal:
+        return f" ({REHEARSAL})"
+    return " (provisional)" if review.provisional else ""
+
+
+def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...], where: str) -> str:
     primary = next((item for item in comparisons if item.primary), None)
     if primary is None:
         return "The primary comparison is the control with itself: there is nothing to compare."
     result = primary.overall
     match result.mean:
         case NotEstimable(reason=reason):
-            return f"Whether {primary.arm} differs from {primary.control} is not estimable: {reason}."
+            return (
+                f"{where}, whether {primary.arm} differs from {primary.control} is not estimable: {reason}."
+            )
         case Estimate(value=value):
             pass
     sentence = (
-        f"On hidden checks, {primary.arm} scored {_compared(value)} {primary.control} on average over "
+        f"{where}, {primary.arm} scored {_compared(value)} {primary.control} on average over "
         f"{plural(result.tasks_paired, 'paired task')}"
     )
     return sentence + _uncertainty(result, manifest.analysis.threshold_points)

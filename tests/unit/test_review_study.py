@@ -124,7 +124,7 @@ def test_a_study_is_reviewed_from_packets_to_unblinded_scores(reviewed: Reviewed
     assert [view.decisions[0].decision.preliminary for view in (before, after)] == [True, False]
     assert audit(reviewed.path).findings == ()
     assert unblind(reviewed.path) == scores
-    assert review_status(reviewed.path).next.startswith("nothing")
+    assert review_status(reviewed.path).next.startswith("bring review/scores.json into the report")
 
 
 def test_nothing_that_a_reviewer_gets_tells_the_arm(reviewed: Reviewed) -> None:
