@@ -47,6 +47,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
     review = review_results(inputs)
     check = _manipulation(facts)
     decisions = arm_decisions(facts, comparisons, check)
+    review = review_results(inputs)
     return ReportView(
         format_version=1,
         notices=notices(inputs.manifest, counts, check, is_rehearsed=is_rehearsed(inputs.quality)),

@@ -27,7 +27,6 @@ from esac_ag.report.html_blocks import (
     table,
 )
 from esac_ag.report.html_links import Links
-from esac_ag.report.measured import review_mark
 from esac_ag.report.numbers import NO_VALUE
 from esac_ag.report.review_words import (
     AGREEMENT_HEAD,
@@ -40,6 +39,7 @@ from esac_ag.report.review_words import (
 from esac_ag.report.sensitivity_render import adjustment_words
 from esac_ag.report.sensitivity_words import SENSITIVITY, compared_measures, rows_of
 from esac_ag.report.view import ReportView
+from esac_ag.report.words import review_mark
 from esac_ag.study.decision_records import Clause, ClauseName, ClauseState
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from esac_ag.report.numbers import NOT_ESTIMABLE
-from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.sensitivity_view import StudySensitivity
 from esac_ag.report.view import (
     ArmComparison,
@@ -20,8 +19,8 @@ from esac_ag.report.view import (
     RunState,
     TaskArm,
 )
+from esac_ag.report.words import review_mark
 from esac_ag.statistics.estimates import Estimate, NotEstimable
-from esac_ag.study.forms import REHEARSAL
 
 
 @dataclass(frozen=True)
@@ -83,13 +82,6 @@ def measures(view: ReportView) -> Iterator[Measured]:
         view.critical_counts,
         view.critical_runs,
     )
-
-
-def review_mark(review: ReviewResults) -> str:
-    """What has to stand beside what a review found; nothing where people alone judged."""
-    if review.is_rehearsal:
-        return f" ({REHEARSAL})"
-    return " (provisional)" if review.provisional else ""
 
 
 def ranked(scores: tuple[ArmScores, ...]) -> list[ArmScores]:

@@ -56,7 +56,8 @@ def _who(review: ReviewScores) -> dict[str, tuple[Record | str, ...]]:
         ),
         "agreement": review.agreement,
         "blinding": tuple(
-            one.model_copy(update={"reviewer": names[one.reviewer]}) for one in review.blinding
+            one.model_copy(update={"reviewer": names.get(one.reviewer, Role.ADJUDICATOR.value)})
+            for one in review.blinding
         ),
         "not_asked": tuple(names[name] for name in review.not_asked),
     }

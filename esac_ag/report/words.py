@@ -6,7 +6,6 @@ from esac_ag.manifest.plan import MINIMUM_TASKS, AgentKind, Manifest, Phase
 from esac_ag.plural import plural
 from esac_ag.report.manipulation_text import manipulation_notice
 from esac_ag.report.manipulation_view import ManipulationCheck
-from esac_ag.report.measured import review_mark
 from esac_ag.report.numbers import interval_words, percent, signed_points
 from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.view import ArmComparison, ArmCounts
@@ -95,6 +94,13 @@ def answer(
     if review is None or any(item.primary for item in comparisons):
         parts.append(_answer(manifest, comparisons, "On hidden checks"))
     return " ".join(parts)
+
+
+def review_mark(review: ReviewResults) -> str:
+    """What has to stand beside what a review found; nothing where people alone judged."""
+    if review.is_rehearsal:
+        return f" ({REHEARSAL})"
+    return " (provisional)" if review.provisional else ""
 
 
 def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...], on: str) -> str:
