@@ -283,7 +283,10 @@ def test_what_is_public_anyway_is_no_secret() -> None:
         gzip.compress(gzip.compress(gzip.compress(gzip.compress(b"deep")))),
         pack(FileTree({b"../up": RegularFile(b"x")}), uid=0, gid=0),
     ],
-    ids=["cut gzip", "cut zip", "deep", "path that leads out"],
+    ids=[
+        *("cut gzip", "cut zip", "cut zstd", "more behind zstd", "a name that is no text", "an empty name"),
+        *("7z", "deep", "path that leads out"),
+    ],
 )
 def test_an_archive_that_cannot_be_searched_to_its_end_is_a_finding(data: bytes) -> None:
     """What nobody looked into is not known to be clean."""
