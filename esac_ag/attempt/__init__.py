@@ -27,6 +27,9 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
     """Stopped by a person or found unfinished after a crash; done again."""
 
+    __hash__ = str.__hash__
+    """As of `Dimension`."""
+
 
 GRADED_OUTCOMES = frozenset({Outcome.COMPLETED, Outcome.LIMIT, Outcome.AGENT_ERROR})
 """Outcomes whose submission is graded and counts."""

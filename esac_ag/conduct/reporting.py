@@ -44,12 +44,13 @@ def write_report(path: Path) -> tuple[ReportView, Path]:
     with many_records():
         study, inputs = report_inputs(path)
         view = build_view(inputs)
-    write_atomic(study.folder.hidden_checks, render_labels(inputs.checks).encode())
-    number = newest(study.state)
-    folder, revised = study.folder.revision(number), bool(study.state.revisions)
-    # The view is all that is rendered: a large study's records make room for its files.
-    del study, inputs
-    for name, data in report_files(view).items():
+        write_atomic(study.folder.hidden_checks, render_labels(inputs.checks).encode())
+        number = newest(study.state)
+        folder, revised = study.folder.revision(number), bool(study.state.revisions)
+        # The view is all that is rendered: a large study's records make room for its files.
+        del study, inputs
+        files = report_files(view)
+    for name, data in files.items():
         if not revised:
             write_atomic(folder / name, data)
         elif not same_content(folder / name, data):

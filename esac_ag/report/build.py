@@ -44,6 +44,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
     counts = tuple(arm_counts(facts, arm) for arm in facts.arms)
     comparisons = tuple(arm_comparison(facts, arm) for arm in facts.arms if arm != facts.control)
     critical = critical_runs(facts)
+    review = review_results(inputs)
     check = _manipulation(facts)
     decisions = arm_decisions(facts, comparisons, check)
     review = review_results(inputs)
@@ -221,6 +222,7 @@ def _attempt_row(facts: Facts, labels: CheckLabels, attempt: AttemptRecord) -> A
             else (),
             "failed_checks": labels.of(attempt.cell.task, failed),
             "quality": quality.points if quality and counts else None,
+            "critical_by_review": quality.critical_failures if quality and counts else (),
             "files": facts.inputs.evidence.get(attempt.attempt_id, ()),
         },
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, assert_never
 
@@ -13,9 +13,13 @@ from esac_ag.report.view import ArmCosts, CostMean, CostMeasure, ReportView, Run
 from esac_ag.statistics.aggregate import mean
 from esac_ag.statistics.estimates import Estimate, NotEstimable
 
-VALUES: Final[Mapping[CostMeasure, Callable[[Costs], float | None]]] = {
-    measure: attrgetter(f"usage.{measure}" if measure.value in Usage.model_fields else measure.value)
+_PATHS: Final = {
+    measure: f"usage.{measure}" if measure.value in Usage.model_fields else measure.value
     for measure in CostMeasure
+}
+_ALL: Final[Callable[[Costs], tuple[float | None, ...]]] = attrgetter(*_PATHS.values())
+VALUES: Final[Mapping[CostMeasure, Callable[[Costs], float | None]]] = {
+    measure: attrgetter(path) for measure, path in _PATHS.items()
 }
 """How to take a figure from the costs of a run; none when it is unknown."""
 
@@ -32,16 +36,19 @@ def arm_costs(facts: Facts, arm: str) -> ArmCosts:
         for run in facts.runs_of_arm(arm)
         if run.state is RunState.GRADED and run.attempt is not None
     ]
+    # All figures of a run at once: a large study's records are not gone through twelve times.
+    columns = list(zip(*map(_ALL, graded), strict=True)) or [()] * len(CostMeasure)
     return ArmCosts(
         arm=arm,
         agent_kind=facts.agent_kind,
-        means=tuple(_cost_mean(graded, measure) for measure in CostMeasure),
+        means=tuple(
+            _cost_mean(values, measure) for measure, values in zip(CostMeasure, columns, strict=True)
+        ),
     )
 
 
-def _cost_mean(graded: list[Costs], measure: CostMeasure) -> CostMean:
-    values = [*map(VALUES[measure], graded)]
-    known = [float(value) for value in values if value is not None]
+def _cost_mean(graded: Sequence[float | None], measure: CostMeasure) -> CostMean:
+    known = [float(value) for value in graded if value is not None]
     unavailable = NotEstimable(reason=f"unavailable: known for {len(known)} of {len(graded)} graded runs")
     # Money is shown whole or not at all: a mean of the runs that happen to be priced reads as a bill.
     whole = measure is not CostMeasure.COST or len(known) == len(graded)

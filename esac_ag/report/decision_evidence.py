@@ -170,23 +170,30 @@ def _noise(facts: Facts, comparison: ArmComparison, tasks: Sequence[str], varian
 def _critical(facts: Facts, arm: str, control: str) -> Iterable[CriticalEvidence]:
     """Kinds that the arm shows at all, by task and kind."""
     for task in facts.tasks:
-        mine, other = facts.runs(task, arm), facts.runs(task, control)
+        mine = _shown_kinds(facts, facts.runs(task, arm))
+        if not mine:
+            continue
+        other = facts.runs(task, control)
+        others = _shown_kinds(facts, other)
         for kind in CriticalFailure:
-            shown = _showing(facts, mine, kind)
-            if shown:
+            if kind in mine:
                 yield CriticalEvidence(
                     task=task,
                     kind=kind,
-                    arm_attempts=shown,
-                    control_attempts=_showing(facts, other, kind),
+                    arm_attempts=tuple(mine[kind]),
+                    control_attempts=tuple(others.get(kind, ())),
                     control_graded=sum(_is_judged(facts, run) for run in other),
                 )
 
 
-def _showing(facts: Facts, runs: Sequence[RunFacts], kind: CriticalFailure) -> tuple[str, ...]:
-    return tuple(
-        run.attempt.attempt_id for run in runs if run.attempt is not None and kind in _kinds(facts, run)
-    )
+def _shown_kinds(facts: Facts, runs: Sequence[RunFacts]) -> dict[CriticalFailure, list[str]]:
+    """Attempts that show a kind, by kind."""
+    found: dict[CriticalFailure, list[str]] = {}
+    for run in runs:
+        if run.attempt is not None:
+            for kind in _kinds(facts, run):
+                found.setdefault(kind, []).append(run.attempt.attempt_id)
+    return found
 
 
 def _kinds(facts: Facts, run: RunFacts) -> frozenset[CriticalFailure]:

@@ -77,9 +77,11 @@ td ul { margin: 0; padding-left: 1.1rem; }
 .chart path.range, .chart path.sd { stroke-width: 1.5; } .chart .mean { stroke-width: 3; }
 .arm-0 { fill: var(--a0); } .arm-1 { fill: var(--a1); } .arm-2 { fill: var(--a2); }
 .arm-3 { fill: var(--a3); } .arm-4 { fill: var(--a4); } .arm-5 { fill: var(--a5); }
-.line-0, .arm-0 { stroke: var(--a0); } .line-1, .arm-1 { stroke: var(--a1); }
-.line-2, .arm-2 { stroke: var(--a2); } .line-3, .arm-3 { stroke: var(--a3); }
-.line-4, .arm-4 { stroke: var(--a4); } .line-5, .arm-5 { stroke: var(--a5); }
+.line-0, .hollow.arm-0 { stroke: var(--a0); } .line-1, .hollow.arm-1 { stroke: var(--a1); }
+.line-2, .hollow.arm-2 { stroke: var(--a2); } .line-3, .hollow.arm-3 { stroke: var(--a3); }
+.line-4, .hollow.arm-4 { stroke: var(--a4); } .line-5, .hollow.arm-5 { stroke: var(--a5); }
+.chart circle, .chart polygon { stroke-width: 1; }
+.chart circle:not(.hollow), .chart polygon:not(.hollow) { stroke: var(--back); }
 .chart .hollow { fill: var(--back); stroke-width: 2; }
 .chart a:hover { opacity: .6; }
 @media (max-width: 40rem) {

@@ -80,18 +80,20 @@ def notices(
 def answer(
     manifest: Manifest, comparisons: tuple[ArmComparison, ...], review: ReviewResults | None = None
 ) -> str:
-    """The primary comparison in a few sentences; what an unblinded review found first, for it decides.
+    """The primary comparison in a sentence or two for each kind of score.
 
     Args:
         manifest: of the study.
-        comparisons: on check scores.
-        review: once it was unblinded.
+        comparisons: of check scores.
+        review: once it was unblinded; its quality scores come first, for the protocol decides on them.
     """
-    said = [f"{SCRIPTED_NOTICE}."] if manifest.agent.kind is AgentKind.SCRIPTED else []
-    if review is not None and any(item.primary for item in review.comparisons):
-        where = f"In the quality scores of the blinded review{review_mark(review)}"
-        said.append(_answer(manifest, review.comparisons, where))
-    return " ".join((*said, _answer(manifest, comparisons, "On hidden checks")))
+    scripted = manifest.agent.kind is AgentKind.SCRIPTED
+    parts = [f"{SCRIPTED_NOTICE}."] if scripted else []
+    if review is not None:
+        parts.append(_answer(manifest, review.comparisons, f"In quality by the review{review_mark(review)}"))
+    if review is None or any(item.primary for item in comparisons):
+        parts.append(_answer(manifest, comparisons, "On hidden checks"))
+    return " ".join(parts)
 
 
 def review_mark(review: ReviewResults) -> str:
@@ -101,20 +103,19 @@ def review_mark(review: ReviewResults) -> str:
     return " (provisional)" if review.provisional else ""
 
 
-def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...], where: str) -> str:
+def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...], on: str) -> str:
     primary = next((item for item in comparisons if item.primary), None)
     if primary is None:
         return "The primary comparison is the control with itself: there is nothing to compare."
     result = primary.overall
     match result.mean:
         case NotEstimable(reason=reason):
-            return (
-                f"{where}, whether {primary.arm} differs from {primary.control} is not estimable: {reason}."
-            )
+            pair = f"{primary.arm} differs from {primary.control}"
+            return f"{on}, whether {pair} is not estimable: {reason}."
         case Estimate(value=value):
             pass
     sentence = (
-        f"{where}, {primary.arm} scored {_compared(value)} {primary.control} on average over "
+        f"{on}, {primary.arm} scored {_compared(value)} {primary.control} on average over "
         f"{plural(result.tasks_paired, 'paired task')}"
     )
     return sentence + _uncertainty(result, manifest.analysis.threshold_points)

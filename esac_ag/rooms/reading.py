@@ -11,6 +11,7 @@ MANIFEST_CAP_BYTES = 8_000_000
 """Largest JSON file that is read: an inventory of thousands of files takes one megabyte or two."""
 
 _PIECE_BYTES = 1 << 16
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
 class CannotRead(Exception):
@@ -51,9 +52,8 @@ def read_with_mode(
 
 
 def _read(path: str | Path, cap_bytes: int, dir_fd: int | None, follow: bool) -> tuple[bytes, bool]:  # noqa: FBT001
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | (0 if follow else os.O_NOFOLLOW)
     try:
-        descriptor = os.open(path, flags, dir_fd=dir_fd)
+        descriptor = os.open(path, _FLAGS if follow else _FLAGS | os.O_NOFOLLOW, dir_fd=dir_fd)
     except (OSError, ValueError) as error:
         raise CannotRead(reason_of(error)) from error
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from esac_ag.conduct.report_revisions import revise_report
 from esac_ag.conduct.reporting import write_report
 from esac_ag.errors import InputRefused, UsageError
 from esac_ag.ledger import read_state
+from esac_ag.report.evidence import EVIDENCE
 from esac_ag.report.view import ReportView
 from tests.builders_conduct import a_runnable_study, folder_of, run
 
@@ -60,6 +62,17 @@ def test_a_revision_is_added_and_the_first_report_stays_byte_for_byte(folder: St
     assert view.revision is not None
     assert (view.revision.number, view.revision.reason) == (2, WHY)
     assert audit(folder.path).clean
+
+
+def test_evidence_lies_where_each_report_says(folder: StudyFolder) -> None:
+    """From the first report and from a revision a folder further down; every attempt has its five files."""
+    revise_report(folder.path, WHY)
+    for place in (folder.report, folder.report / "revision-2"):
+        page = (place / "report.html").read_text()
+        linked = set(re.findall(r'href="(\.\.[^"]+)"', page))
+        assert len(linked) == len(EVIDENCE) * len(read_state(folder.ledger).attempts)
+        assert all((place / address).is_file() for address in linked)
+    assert (folder.hidden_checks).read_text().startswith("task,check,id,")
 
 
 def test_the_newest_report_says_which_it_is_why_and_what_came_before(folder: StudyFolder) -> None:
