@@ -19,7 +19,7 @@ from esac_ag.rooms.reading import CannotRead, read_bounded
 from esac_ag.study.packed import UNREADABLE
 
 MOST_FILES: Final = 2_000_000
-MOST_BYTES: Final = 64 << 30
+MOST_BYTES: Final = 8 << 30
 """Of all members of an archive, unpacked."""
 MOST_HEADER_BYTES: Final = 1 << 20
 _PIECE: Final = 1 << 20
