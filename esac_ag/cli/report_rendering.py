@@ -39,7 +39,7 @@ def _table(view: ReportView) -> Table:
     priced = not all(cost.startswith(UNAVAILABLE) for cost in costs)
     table = Table(
         title=Text(f"{header.study_id}: {header.agent_program or header.agent_kind} agent, {header.phase}"),
-        caption=Text(_caption(header.control, priced=priced)),
+        caption=Text(_caption(view, priced=priced)),
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE,
@@ -66,9 +66,11 @@ def _table(view: ReportView) -> Table:
     return table
 
 
-def _caption(control: str, *, priced: bool) -> str:
+def _caption(view: ReportView, *, priced: bool) -> str:
     cost = "cost per graded run" if priced else "cost unavailable"
-    return f"Diff.: to {control}; Crit.: runs with a critical failure; n/e: not estimable; {cost}"
+    by = "" if view.review is None else " by hidden checks"
+    control = view.header.control
+    return f"Diff.: to {control}; Crit.: runs with a critical failure{by}; n/e: not estimable; {cost}"
 
 
 def _short(words: str) -> str:

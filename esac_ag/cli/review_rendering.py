@@ -64,11 +64,14 @@ def print_scores(scores: ReviewScores, console: Console) -> None:
     console.print(f"{plural(len(scores.scores), 'submission')} scored, {adjudicated} by the adjudicator")
     table = Table("agreement", "equal", "weighted kappa", "Krippendorff's alpha")
     for one in scores.agreement:
-        shown = (_shown(one.kappa.estimate), _shown(one.alpha.estimate))
+        # The total has no categories, so no kappa: that is no lack of data.
+        kappa = "–" if one.what == "total" else _shown(one.kappa.estimate)  # noqa: RUF001
+        shown = (kappa, _shown(one.alpha.estimate))
         table.add_row(one.what, f"{one.equal} of {one.submissions}", *shown)
     console.print(table)
     for guessed in scores.blinding:
         right = f"{guessed.right} of {guessed.guessed} guesses right, {guessed.chance:.0%} by chance"
+        right = right if guessed.guessed else "no packet guessed"
         warning = "; NOT BLIND: more than chance" if guessed.above_chance else ""
         console.print(f"{_safe(guessed.reviewer)}: {right}{warning}", soft_wrap=True)
     if scores.not_asked:

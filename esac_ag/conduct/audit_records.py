@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from pydantic import AfterValidator
 
 from esac_ag.artifacts import StudyFolder
 from esac_ag.attempt import AttemptRecord
@@ -62,13 +64,21 @@ class Records(Protocol):
         """What an attempt's grading has to agree on with the plan and the ledger, beyond every grading."""
 
 
+def _told(text: str) -> str:
+    """Text as it can be written: a file's name may be no text, and its bytes are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+_Told = Annotated[str, AfterValidator(_told)]
+
+
 class AuditFinding(Record):
     """One thing that does not hold, or that is worth a note."""
 
-    where: str
-    what: str
-    expected: str = ""
-    found: str = ""
+    where: _Told
+    what: _Told
+    expected: _Told = ""
+    found: _Told = ""
 
 
 def differing(rows: Iterable[Row]) -> Iterator[AuditFinding]:

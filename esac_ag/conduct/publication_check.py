@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from esac_ag.canonical import loads_strict
 from esac_ag.conduct.audit_records import AuditFinding, differing
 from esac_ag.conduct.publication_evidence import Checked
 from esac_ag.conduct.publication_opening import Bundle, opened
@@ -62,19 +63,22 @@ def verify_publication(path: Path) -> PublicationCheck:
             findings.append(AuditFinding(where=LEDGER, what="the ledger does not hold", found=str(error)))
             return _check(bundle, study, findings, ())
         checked = Checked(bundle, study, ledger, told)
-        for check in (checked.seals, checked.derived, checked.rows, checked.reports, checked.parts):
+        told_of_itself = (checked.seals, checked.account, checked.derived)
+        for check in (*told_of_itself, checked.rows, checked.reports, checked.parts):
             findings += _guarded(check)
         return _check(bundle, study, findings, tuple(checked.notes()))
 
 
 def _study_of(bundle: Bundle) -> PublishedStudy:
+    data = bundle.read(STUDY)
     try:
-        return PublishedStudy.model_validate_json(bundle.read(STUDY))
-    except ValidationError as error:
+        loads_strict(data)
+        return PublishedStudy.model_validate_json(data)
+    except (ValueError, RecursionError) as error:
         raise InputRefused(
             "the bundle's account of itself cannot be read",
             where=STUDY,
-            found=str(error.errors()[0]["msg"]),
+            found=str(error.errors()[0]["msg"] if isinstance(error, ValidationError) else error),
             remedy="verify it with the version that wrote it, or get the bundle again",
         ) from error
 

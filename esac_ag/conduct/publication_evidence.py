@@ -12,9 +12,13 @@ from esac_ag.canonical import canonical_json, loads_strict, sha256_of, sha256_of
 from esac_ag.conduct.audit_records import AuditFinding, Row, differing
 from esac_ag.conduct.audit_reports import same_report
 from esac_ag.conduct.opening import design_of
+from esac_ag.conduct.publication_account import account_findings, stray_findings
 from esac_ag.conduct.publication_opening import Bundle
 from esac_ag.conduct.publication_parts import part_findings
+from esac_ag.conduct.publishing_material import REPORT
 from esac_ag.conduct.reporting import report_files
+from esac_ag.conduct.suite_results import suite_reports_of
+from esac_ag.conduct.view_reports import SUITE_REPORT
 from esac_ag.manifest.plan import Manifest, Plan, SuiteName
 from esac_ag.report.publication_ledger import PublicLedger
 from esac_ag.report.publication_lineage import Told, corrections_of, lineage_of
@@ -34,6 +38,7 @@ from esac_ag.report.publication_view import (
     PublishedAttempt,
     PublishedStudy,
 )
+from esac_ag.report.suite_machine import read_suite_json
 from esac_ag.report.view import ReportView
 from esac_ag.schedule import schedule_bytes
 from esac_ag.suite.plan import SuitePlan, schedule_document
@@ -89,6 +94,12 @@ class Checked:
         ]
         yield from differing(rows)
 
+    def account(self) -> Iterator[AuditFinding]:
+        """The bundle's account of itself, and its files, against plan and ledger."""
+        state = self.told.state
+        yield from account_findings(self.study, self.plan, self.ledger, state, len(self._cells()))
+        yield from stray_findings(self.bundle, self.study, self.plan, state)
+
     def derived(self) -> Iterator[AuditFinding]:
         """Files that follow from the ledger."""
         files = {
@@ -141,7 +152,9 @@ class Checked:
                 )
         if len(self.study.reports) != len(named) + 1:
             yield AuditFinding(where=STUDY, what="reports are missing, or there are too many")
-        if self.study.kind is SuiteName.STUDY:
+        elif isinstance(self.plan, SuitePlan):
+            yield from self._of_suite(self.plan)
+        else:
             yield from self._newest()
 
     def _newest(self) -> Iterator[AuditFinding]:
@@ -160,7 +173,23 @@ class Checked:
         if self.same_version:
             below = path.rpartition("/")[0]
             rendered = {f"{below}/{name}": data for name, data in report_files(view).items()}
-            yield from self._unlike(rendered, "a form of the report is not what its JSON gives")
+            yield from self._forms(rendered)
+
+    def _of_suite(self, plan: SuitePlan) -> Iterator[AuditFinding]:
+        """Every form of a suite run's reports, by the JSON of each arm."""
+        several = len(plan.arm_ids) > 1
+        views = {}
+        for arm in plan.arm_ids:
+            path = f"{REPORT}/{f'{arm}/' if several else ''}{SUITE_REPORT}"
+            views[arm] = read_suite_json(self.bundle.read(path), path)
+        if self.same_version:
+            files = suite_reports_of(views, plan, self.bundle.folder / REPORT).files()
+            yield from self._forms({f"{REPORT}/{name}": data for name, data in files.items()})
+
+    def _forms(self, rendered: Mapping[str, bytes]) -> Iterator[AuditFinding]:
+        yield from self._unlike(rendered, "a form of the report is not what its JSON gives")
+        listed = self.study.reports[-1].files
+        yield from differing([(STUDY, "the files of the newest report", sorted(rendered), sorted(listed))])
 
     def parts(self) -> Iterator[AuditFinding]:
         """What was published on request, by the digests of ledger and manifest."""

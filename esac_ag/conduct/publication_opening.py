@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from esac_ag.artifacts import file_digest
 from esac_ag.conduct.publishing_bundle import Form
@@ -17,12 +16,30 @@ from esac_ag.errors import InputRefused
 from esac_ag.owner import temporary_folder
 from esac_ag.report.publication_view import STUDY, SUMS
 from esac_ag.rooms.reading import CannotRead, read_bounded
+from esac_ag.study.packed import UNREADABLE
 
 MOST_FILES: Final = 2_000_000
-MOST_BYTES: Final = 64 << 30
+MOST_BYTES: Final = 8 << 30
 """Of all members of an archive, unpacked."""
+MOST_HEADER_BYTES: Final = 1 << 20
 _PIECE: Final = 1 << 20
 _SUM: Final = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+class _Header(tarfile.TarInfo):
+    """A member's header; of long names no more is taken than a name needs, for they are read at once."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Read one block.
+
+        Raises:
+            tarfile.ReadError: it announces more than any name has.
+        """
+        header = super().frombuf(buf, encoding, errors)
+        if not header.isreg() and not header.isdir() and header.size > MOST_HEADER_BYTES:
+            raise tarfile.ReadError("a header is longer than any name")
+        return header
 
 
 class Bundle:
@@ -96,7 +113,7 @@ def opened(path: Path) -> Iterator[Bundle]:
                 with target.open("xb") as copy:
                     while piece := file.read(_PIECE):
                         copy.write(piece)
-        except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        except UNREADABLE as error:
             raise _refused(path, f"{type(error).__name__}: it cannot be unpacked") from error
         tops = [one for one in folder.iterdir() if one.is_dir()]
         yield Bundle(_with_study(path, tops[0] if len(tops) == 1 else folder))
@@ -120,7 +137,7 @@ def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
                     with packed.open(info) as file:
                         yield info.filename, file
         return
-    with tarfile.open(path, "r|gz") as packed_tar:
+    with tarfile.open(path, "r|gz", tarinfo=_Header) as packed_tar:
         for number, member in enumerate(packed_tar):
             left -= member.size
             _refuse_too_much(path, number, left)

@@ -10,7 +10,8 @@ from typing import Final, assert_never
 from esac_ag import __version__
 from esac_ag.archive import pack
 from esac_ag.artifacts.review_folder import ReviewFolder
-from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes, tree_sha256
+from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes
+from esac_ag.conduct.publishing_account import Choices, account_of
 from esac_ag.conduct.publishing_material import Material, parts_of_attempts, sealed_bytes
 from esac_ag.errors import UsageError
 from esac_ag.manifest.plan import Arm
@@ -32,11 +33,9 @@ from esac_ag.report.publication_view import (
     TASKS,
     LedgerHead,
     Part,
-    PublishedArm,
     PublishedReview,
     PublishedStudy,
     ReviewStanding,
-    Withheld,
     lies_at,
 )
 from esac_ag.rooms.tasks import LoadedTask
@@ -49,7 +48,6 @@ ATTEMPT_FILES: Final = {
     Part.TRANSCRIPTS: ("transcript.jsonl", "commands.jsonl"),
 }
 """What of an attempt's files belongs to a part."""
-_DIGESTS: Final = f"{ATTEMPTS_JSON}, {LEDGER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,30 +166,20 @@ def _trees(extras: Extras) -> Iterator[tuple[str, FileTree]]:
 
 
 def _study(material: Material, extras: Extras, lines: tuple[bytes, ...]) -> PublishedStudy:
-    plan, state, head = material.plan, material.told.state, _head(material, lines)
-    return PublishedStudy(
-        written_by=__version__,
-        kind=plan.suite.name,
-        study_id=plan.study_id,
-        phase=material.phase,
-        held_out=material.held_out,
-        finished=state.finished,
-        model=plan.model,
-        agent_kind=plan.agent.kind,
-        manifest_sha256=material.manifest_sha256,
-        schedule_sha256=sha256_of_bytes(material.folder.schedule.read_bytes()),
-        tasks_sha256=sha256_of_bytes(material.folder.tasks.read_bytes()),
-        ledger=head,
-        harness=plan.harness,
-        images={"agent": plan.images.agent, "grader": plan.images.grader},
-        arms=tuple(_arm(arm) for arm in plan.arms),
+    folder = material.folder
+    return account_of(
+        material.plan,
+        {
+            "manifest_sha256": material.manifest_sha256,
+            "schedule_sha256": sha256_of_bytes(folder.schedule.read_bytes()),
+            "tasks_sha256": sha256_of_bytes(folder.tasks.read_bytes()),
+        },
+        material.told.state,
+        _head(material, lines),
         planned=len(material.cells),
-        attempts=len(state.attempts),
         reports=material.reports,
         review=_review(material, named=extras.name_reviewers),
-        parts=extras.parts,
-        left_out=extras.left_out,
-        withheld=tuple(_withheld(material, extras, withheld_lines=head.withheld_lines)),
+        choices=Choices(__version__, extras.parts, extras.left_out),
     )
 
 
@@ -199,11 +187,6 @@ def _head(material: Material, lines: tuple[bytes, ...]) -> LedgerHead:
     withheld = sum(line != raw for line, (raw, _) in zip(lines, material.lines, strict=True))
     last = material.lines[-1][0]
     return LedgerHead(sha256=sha256_of_bytes(last), lines=len(lines), withheld_lines=withheld)
-
-
-def _arm(arm: Arm) -> PublishedArm:
-    digest = None if arm.bundle is None else tree_sha256((file.path, file.sha256) for file in arm.files)
-    return PublishedArm(id=arm.id, kind=arm.kind, bundle_sha256=digest, files=len(arm.files))
 
 
 def _review(material: Material, *, named: bool) -> PublishedReview:
@@ -215,30 +198,3 @@ def _review(material: Material, *, named: bool) -> PublishedReview:
         scores_sha256=unblinded.scores_sha256,
         provisional=ReviewScores.model_validate_json(material.scores).provisional,
     )
-
-
-def _withheld(material: Material, extras: Extras, *, withheld_lines: int) -> Iterator[Withheld]:
-    """What the owner has and the bundle has not."""
-    private = "private until its owner publishes it"
-    again = "it is to test again" if material.held_out else private
-    yield Withheld(what="graders, hidden checks, solutions", why="never published", digests=MANIFEST)
-    yield Withheld(what="submissions, gradings and logs", why=again, digests=_DIGESTS)
-    yield Withheld(what="bodies of calls to models", why="never published", digests=_DIGESTS)
-    reasons = {
-        Part.PATCHES: ("patches", again, _DIGESTS),
-        Part.TRANSCRIPTS: ("transcripts and commands", again, _DIGESTS),
-        Part.ARMS: ("texts of instruction bundles", private, MANIFEST),
-        Part.TASKS: ("requests and snapshots of tasks", again, MANIFEST),
-    }
-    for part, (what, why, digests) in reasons.items():
-        if part not in extras.parts:
-            yield Withheld(what=what, why=why, digests=digests)
-    if material.scores is not None:
-        yield Withheld(what="packets and keys of the review", why="never published", digests=LEDGER)
-        if Part.RATIONALES not in extras.parts:
-            yield Withheld(what="the reviewers' forms", why=private, digests=LEDGER)
-        if not extras.name_reviewers:
-            yield Withheld(what="names of reviewers", why="pseudonyms stand in their place", digests="")
-    if withheld_lines:
-        what = f"parts of {withheld_lines} lines of the ledger: names of people, references of real tasks"
-        yield Withheld(what=what, why="private", digests=LEDGER)

@@ -16,12 +16,14 @@ from esac_ag.canonical import sha256_of_bytes
 from esac_ag.conduct.audit_reports import same_report
 from esac_ag.conduct.collect import StudyRecords
 from esac_ag.conduct.opening import design_of
+from esac_ag.conduct.publishing_account import is_held_out
 from esac_ag.conduct.report_standing import newest
 from esac_ag.conduct.reporting import report_files
 from esac_ag.conduct.review_quality import review_scores
 from esac_ag.errors import InputRefused, SubstitutionRefused
 from esac_ag.ledger import read_lines
-from esac_ag.manifest.plan import Phase, Plan
+from esac_ag.manifest.plan import Plan
+from esac_ag.report.publication_ledger import pseudonyms
 from esac_ag.report.publication_lineage import Told
 from esac_ag.report.publication_rows import published_rows
 from esac_ag.report.publication_view import PublishedAttempt, PublishedReport
@@ -40,7 +42,6 @@ class Material:
     folder: StudyFolder
     plan: Plan
     manifest_sha256: str
-    phase: str | None
     held_out: bool
     cells: tuple[Cell, ...]
     lines: tuple[tuple[bytes, Line], ...]
@@ -57,8 +58,8 @@ class Material:
     def people(self) -> dict[str, str]:
         """Pseudonym by name of everybody who reviewed, in the order of the ledger."""
         review = self.told.state.review
-        names = {name: f"reviewer-{number}" for number, name in enumerate(review.reviewers, start=1)}
-        return names if review.adjudication is None else names | _adjudicator(review.adjudication.adjudicator)
+        decided = None if review.adjudication is None else review.adjudication.adjudicator
+        return pseudonyms(review.reviewers, decided)
 
 
 def study_material(study: StudyRecords) -> Material:
@@ -77,8 +78,7 @@ def study_material(study: StudyRecords) -> Material:
         folder=study.folder,
         plan=study.manifest,
         manifest_sha256=study.manifest_sha256,
-        phase=study.manifest.phase,
-        held_out=study.manifest.phase is Phase.HOLDOUT,
+        held_out=is_held_out(study.manifest),
         cells=make_schedule(*design_of(study.manifest)),
         lines=lines,
         told=told,
@@ -109,10 +109,6 @@ def sealed_bytes(path: Path, expected: str) -> bytes:
             remedy="`esac-ag audit` lists all that changed; restore the study's folder from a copy",
         )
     return data
-
-
-def _adjudicator(name: str) -> dict[str, str]:
-    return {name: "adjudicator"}
 
 
 def ledger_of_folder(folder: StudyFolder) -> tuple[Told, tuple[tuple[bytes, Line], ...]]:

@@ -156,9 +156,10 @@ def _walk(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _forms(secret: str) -> set[str]:
-    """A secret as it may stand in a text: plain, escaped, and within base64 at each of its three offsets."""
+    """A secret as it may stand in a text: plain, escaped, in hex, within base64 at each of three offsets."""
     forms = {form.decode("utf-8", "replace") for form in forms_of(secret)}
     raw = secret.encode()
+    forms |= {raw.hex(), raw.hex().upper()}
     for offset in range(3):
         encoded = base64.b64encode(b"\0" * offset + raw).decode()
         # What the bytes around would change is cut off: characters that hold bits of them.

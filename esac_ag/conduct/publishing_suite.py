@@ -5,13 +5,13 @@ from __future__ import annotations
 from esac_ag.attempt import AttemptRecord
 from esac_ag.attempt.events import AttemptState
 from esac_ag.canonical import sha256_of_bytes
+from esac_ag.conduct.publishing_account import is_held_out
 from esac_ag.conduct.publishing_material import REPORT, Material, as_computed, ledger_of_folder
 from esac_ag.conduct.suite_results import SuiteRecords, suite_reports
 from esac_ag.report.escaping import visible
 from esac_ag.report.publication_rows import published_rows
 from esac_ag.report.publication_view import PublishedReport
 from esac_ag.report.view import AttemptRow, RunState
-from esac_ag.suite.constitution import Pool
 
 
 def suite_material(suite: SuiteRecords) -> Material:
@@ -32,8 +32,7 @@ def suite_material(suite: SuiteRecords) -> Material:
         folder=suite.folder,
         plan=suite.manifest,
         manifest_sha256=suite.manifest_sha256,
-        phase=None,
-        held_out=suite.manifest.pool is Pool.HELD_OUT,
+        held_out=is_held_out(suite.manifest),
         cells=suite.manifest.cells(),
         lines=lines,
         told=told,

@@ -128,12 +128,7 @@ class ReviewDesk:
         self.packet(form.label)
         kept = form.model_copy(update={"submitted": False})
         with self._writing(author or Author()):
-            if of is not None and of != revision_of(self.form(form.label)):
-                raise FormChanged(
-                    "the form was saved elsewhere meanwhile, so nothing was saved over it",
-                    where=form.label,
-                    remedy="look at what was saved, then decide which of the two holds",
-                )
+            self._unchanged(form.label, of)
             if keeps_earlier and self._folder.form(form.label).exists():
                 self._folder.keep_earlier(form.label)
             write_atomic(self._folder.form(form.label), record_bytes(kept))
@@ -166,19 +161,34 @@ class ReviewDesk:
         """What keeps a saved form from being submitted; empty when it is complete."""
         return faults_of(self.form(label), self.packet(label), self.book.critical_failures)
 
-    def submit(self, label: str) -> tuple[FormFault, ...]:
+    def submit(self, label: str, *, of: str | None = None) -> tuple[FormFault, ...]:
         """Submit a form if it is complete; otherwise what it lacks, and nothing changes.
 
+        Args:
+            label: of its packet.
+            of: `revision_of` the form that is meant; any, if it is left out.
+
         Raises:
-            UsageError, StudyBusy: as `save`.
+            FormChanged, UsageError, StudyBusy: as `save`.
         """
         with self._writing(self.author):
-            form = self.form(label)
+            form = self._unchanged(label, of)
             faults = faults_of(form, self.packet(label), self.book.critical_failures)
             if not faults:
                 done = form.model_copy(update={"submitted": True})
                 write_atomic(self._folder.form(label), record_bytes(done))
         return faults
+
+    def _unchanged(self, label: str, of: str | None) -> Form:
+        """The saved form, which has to be the one that is meant."""
+        saved = self.form(label)
+        if of is not None and of != revision_of(saved):
+            raise FormChanged(
+                "the form was saved elsewhere meanwhile, so nothing was saved over it",
+                where=label,
+                remedy="look at what was saved, then decide which of the two holds",
+            )
+        return saved
 
     def progress(self) -> Progress:
         """How far the reviewer is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
@@ -54,7 +55,7 @@ def review_status(study: Path, reviewer: str | None = None) -> ReviewStatus:
         people=tuple(_person(study, name, state, whole=reviewer is not None) for name in asked),
         disagreements=None if state.adjudication is None else state.adjudication.cases,
         unblinded=state.unblinded is not None,
-        next=_next(state),
+        next=_next(study, state),
     )
 
 
@@ -76,16 +77,27 @@ def _person(study: Path, name: str, state: ReviewState, *, whole: bool) -> Perso
     )
 
 
-def _next(state: ReviewState) -> str:
+def _next(study: Path, state: ReviewState) -> str:
     waiting = [name for name in state.reviewers if name not in state.locked]
     if waiting:
-        return f"forms of {', '.join(waiting)}: fill in, submit, review lock"
+        return _forms_left(study, waiting)
     if state.adjudication is None:
         return "look for disagreement: review adjudicate"
     if not state.all_locked():
-        return f"forms of the adjudicator {state.adjudicator}: fill in, submit, review lock"
+        return _forms_left(study, [state.adjudicator] if state.adjudicator else [])
     if state.unblinded is None:
         unasked = [name for name in state.reviewers if name not in state.guesses]
         guess = f"ask {', '.join(unasked)} for their guesses (review guess), then " if unasked else ""
         return f"{guess}review unblind"
-    return "nothing: review/scores.json holds the scores"
+    return "bring review/scores.json into the report: report, or report revise if there is one"
+
+
+def _forms_left(study: Path, names: Sequence[str]) -> str:
+    """Who has forms to fill in, and who has only to lock."""
+    left = {name: ReviewDesk.open(study, name).progress() for name in names}
+    done = [name for name, one in left.items() if one.submitted == one.packets]
+    open_ = [name for name in names if name not in done]
+    said = [f"forms of {', '.join(open_)}: fill in, submit, review lock"] if open_ else []
+    if done:
+        said.append(f"all forms of {', '.join(done)} are submitted: review lock")
+    return "; ".join(said)

@@ -153,9 +153,19 @@ def suite_reports(records: SuiteRecords) -> SuiteReports:
     Raises:
         InputRefused: an arm has no graded item yet.
     """
-    plan, views = records.manifest, suite_views(records)
+    return suite_reports_of(suite_views(records), records.manifest, records.folder.report)
+
+
+def suite_reports_of(views: dict[str, SuiteView], plan: SuitePlan, folder: Path) -> SuiteReports:
+    """The reports of views of all arms.
+
+    Args:
+        views: by arm, the control first.
+        plan: of the run.
+        folder: that the reports are for.
+    """
     arms = build_suite_arms(views, plan.item_ids, plan.schedule.seed) if len(views) > 1 else None
-    return SuiteReports(views, arms, records.folder.report)
+    return SuiteReports(views, arms, folder)
 
 
 def suite_views(records: SuiteRecords) -> dict[str, SuiteView]:

@@ -18,6 +18,8 @@ from esac_ag.errors import HarnessError, InputRefused
 READERS: Final = 2
 """Studies that are read at the same time, by threads."""
 
+NAMELESS: Final = "its name is no text, so it has no address; give the folder another one"
+
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -70,7 +72,7 @@ class Results:
 
     def begin(self) -> None:
         """Begin to read all studies, so that they are known when somebody asks."""
-        for name in self.names():
+        for name in filter(_is_text, self.names()):
             self._submitted(name)
 
     def close(self) -> None:
@@ -122,9 +124,10 @@ class Results:
         Args:
             within_s: how long is waited for all of them together.
         """
-        futures = {name: self._submitted(name) for name in self.names()}
+        futures = {name: self._submitted(name) for name in self.names() if _is_text(name)}
         wait(futures.values(), timeout=within_s)
-        return tuple(self._listed(name, future) for name, future in futures.items())
+        nameless = (Listed(name, None, NAMELESS) for name in self.names() if not _is_text(name))
+        return (*(self._listed(name, future) for name, future in futures.items()), *nameless)
 
     def _submitted(self, name: str) -> Future[Described]:
         study = self.study(name)
@@ -146,6 +149,15 @@ class Results:
             return Listed(name, None, str(error))
         except OSError as error:
             return Listed(name, None, f"the folder cannot be read: {error.strerror or error}")
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can stand in an address: Linux takes any bytes for one."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _described(study: ViewedStudy) -> Described:

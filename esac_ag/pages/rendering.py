@@ -24,7 +24,7 @@ def root_of(request: Request) -> str:
 def study_address(request: Request, name: str, *parts: str) -> str:
     """Address of a study's page, or of a file below its folder; parts may hold `/`."""
     below = "/".join(address(part) for part in parts)
-    return f"{root_of(request)}/studies/{quote(name, safe='')}/{below}"
+    return f"{root_of(request)}/studies/{address(name)}/{below}"
 
 
 def address(path: str) -> str:

@@ -97,20 +97,20 @@ class ReviewPages:
         here = f"{_root(request)}/packets/{packet.label}"
         try:
             keeps = "keeps-earlier" in values
-            self._site.save(entered, values.get("revision", ""), keeps_earlier=keeps)
+            kept = self._site.save(entered, values.get("revision", ""), keeps_earlier=keeps)
+            if values.get("do") == "submit" and not entered.contradicts_itself:
+                # Of what was shown and nothing else: another tab may have saved since.
+                lacks = bool(self._site.desk().submit(packet.label, of=revision(kept)))
+                return _see(f"{here}?check=all" if lacks else f"{_root(request)}/?submitted={packet.label}")
         except FormChanged:
             saved = self._site.desk().form(packet.label)
             view = self._views.packet(self._site, packet, entered.form, root=_root(request))
             view |= {"theirs": saved, "revision": revision(saved)}
             return self._page(request, "packet.html", view, HTTPStatus.CONFLICT)
-        if values.get("do") != "submit":
-            check = "&check=contradiction" if entered.contradicts_itself else ""
-            return _see(f"{here}?saved{check}")
-        if entered.contradicts_itself:
+        if values.get("do") == "submit":
             return _see(f"{here}?check=contradiction")
-        if self._site.desk().submit(packet.label):
-            return _see(f"{here}?check=all")
-        return _see(f"{_root(request)}/?submitted={packet.label}")
+        check = "&check=contradiction" if entered.contradicts_itself else ""
+        return _see(f"{here}?saved{check}")
 
     def draft(self, request: Request, values: Values) -> Response:
         """Save a form for the page's script."""

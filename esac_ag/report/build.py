@@ -44,12 +44,14 @@ def build_view(inputs: ReportInputs) -> ReportView:
     counts = tuple(arm_counts(facts, arm) for arm in facts.arms)
     comparisons = tuple(arm_comparison(facts, arm) for arm in facts.arms if arm != facts.control)
     critical = critical_runs(facts)
+    review = review_results(inputs)
     check = _manipulation(facts)
     decisions = arm_decisions(facts, comparisons, check)
+    review = review_results(inputs)
     return ReportView(
         format_version=1,
         notices=notices(inputs.manifest, counts, check, is_rehearsed=is_rehearsed(inputs.quality)),
-        answer=answer(inputs.manifest, comparisons),
+        answer=answer(inputs.manifest, comparisons, review),
         header=_header(facts),
         method=_method(inputs),
         manipulation=check,
@@ -70,7 +72,7 @@ def build_view(inputs: ReportInputs) -> ReportView:
         sensitivity=study_sensitivity(facts, comparisons),
         decisions=decisions,
         revision=inputs.revision,
-        review=review_results(inputs),
+        review=review,
         baseline=baseline(facts),
         failed_checks=tuple(check_failures(facts)),
         next_steps=tuple(next_steps(inputs, counts, decisions)),
@@ -220,6 +222,7 @@ def _attempt_row(facts: Facts, labels: CheckLabels, attempt: AttemptRecord) -> A
             else (),
             "failed_checks": labels.of(attempt.cell.task, failed),
             "quality": quality.points if quality and counts else None,
+            "critical_by_review": quality.critical_failures if quality and counts else (),
             "files": facts.inputs.evidence.get(attempt.attempt_id, ()),
         },
     )

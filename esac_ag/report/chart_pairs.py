@@ -120,7 +120,7 @@ def _row(
     arm, control = (measured.by_task_and_arm[pair.task, one] for one in (comparison.arm, comparison.control))
     y = top + _ROW / 2
     yield text(PLOT[0] - 16, y - 3, arm.title or pair.task, "name", anchor="end", most=LABEL_CHARS)
-    where = f"{arm.family} · {arm.contrast}"
+    where = f"{pair.task} · {arm.family} · {arm.contrast}" if arm.title else f"{arm.family} · {arm.contrast}"
     yield text(PLOT[0] - 16, y + 13, where, "soft", anchor="end", most=LABEL_CHARS + 4)
     if not isinstance(pair.difference, Estimate):
         yield span(scale, scale.low, scale.high, y + 11, "gap")

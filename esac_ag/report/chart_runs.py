@@ -65,7 +65,8 @@ def runs_plot(measured: Measured, baseline: Baseline | None, links: Links) -> st
 def _head(item: TaskArm, y: float) -> Iterator[str]:
     yield f'<line class="rule" x1="0" y1="{y:g}" x2="1000" y2="{y:g}"/>'
     yield text(0, y + 20, item.title or item.task, "name", most=LABEL_CHARS)
-    yield text(WORDS, y + 20, f"{item.family} · {item.contrast}", "soft", most=LABEL_CHARS - 8)
+    where = item.task if item.title else f"{item.family} · {item.contrast}"
+    yield text(WORDS, y + 20, where, "soft", most=LABEL_CHARS - 8)
 
 
 def _row(item: TaskArm, style: int, y: float, links: Links) -> Iterator[str]:

@@ -45,7 +45,7 @@ def _row(row: AttemptRow, links: Links, currency: str) -> Row:
             num(_score(row.score, row)),
             num(NO_VALUE if row.quality is None else points(row.quality)),
             Cell(", ".join(row.failed_checks) or NO_VALUE),
-            Cell(", ".join(row.critical_failures) or NO_VALUE, tone="bad" if row.critical_failures else ""),
+            _critical(row),
             num(_amount(row, CostMeasure.LATENCY_S)),
             num(UNAVAILABLE if cost is None else f"{amount(CostMeasure.COST, cost)} {currency}".rstrip()),
             Cell(
@@ -55,6 +55,11 @@ def _row(row: AttemptRow, links: Links, currency: str) -> Row:
         ),
         attempt_place(row.attempt_id),
     )
+
+
+def _critical(row: AttemptRow) -> Cell:
+    found = [*row.critical_failures, *(f"{kind} (by the review)" for kind in row.critical_by_review)]
+    return Cell(", ".join(found) or NO_VALUE, tone="bad" if found else "")
 
 
 def _outcome(row: AttemptRow) -> str:

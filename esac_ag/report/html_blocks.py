@@ -13,6 +13,8 @@ from markupsafe import Markup
 
 _ONE_LINE = 22
 """Characters of a number, or a range of numbers, that is not to be broken."""
+_LONG = 40
+"""Characters from which on words need some width, or a narrow window sets one word in each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Cell:
     def kinds(self) -> str:
         """Classes of the style sheet."""
         short = self.number and len(self.text) <= _ONE_LINE
-        return " ".join(filter(None, ("num" if self.number else "", "short" if short else "", self.tone)))
+        size = "short" if short else "long" if len(self.text) > _LONG else ""
+        return " ".join(filter(None, ("num" if self.number else "", size, self.tone)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 
 from esac_ag.report.check_words import FAILED_CHECKS, baselines, tally_words, untouched_words
 from esac_ag.report.costs import cost_shown
-from esac_ag.report.counts import critical_shown
+from esac_ag.report.counts import CRITICAL, critical_kinds, critical_shown
 from esac_ag.report.html_blocks import Block, Cell, Link, Section, grouped_table, num, paragraph, table
 from esac_ag.report.html_links import Links
 from esac_ag.report.measured import Measured, measures, reason_of
-from esac_ag.report.numbers import COST_NAMES, NO_VALUE, UNAVAILABLE, maybe_points
+from esac_ag.report.numbers import COST_NAMES, NO_VALUE, maybe_points
 from esac_ag.report.price_words import COSTS, price_words
 from esac_ag.report.view import AttemptRow, CheckTally, CostMeasure, ReportView
 
@@ -100,25 +101,28 @@ def _tally(tally: CheckTally, task: str, rows: list[AttemptRow], links: Links) -
 
 
 def critical_section(view: ReportView, links: Links) -> Section:
-    """Critical failures per arm, and every one with what shows it."""
-    head = ("Arm", "Agent", "Graded runs with any", "Runs by kind")
+    """Critical failures per arm, by the review and by hidden checks, and every one with what shows it."""
+    blocks = [paragraph(CRITICAL)]
+    for measured in measures(view):
+        blocks += _critical(measured, links.of(measured.name))
+    return Section("critical", "Critical failures", tuple(blocks))
+
+
+def _critical(measured: Measured, links: Links) -> Iterator[Block]:
+    head = ("Arm", "Agent", "Runs with any", "Runs by kind")
     rows = [
         (
             Cell(item.arm, links.arm(item.arm)),
             Cell(item.agent_kind),
             num(critical_shown(item)),
-            Cell(
-                ", ".join(f"{kind}: {count}" for kind, count in item.by_kind.items())
-                or ("none" if item.graded else UNAVAILABLE)
-            ),
+            Cell(critical_kinds(item)),
         )
-        for item in view.critical_counts
+        for item in measured.critical_counts
     ]
-    blocks = [
-        paragraph("They stand outside every mean: no score makes up for one. Those of the hidden checks:"),
-        table("Critical failures by arm", head, rows),
-    ]
-    if view.critical_runs:
+    if not rows:
+        return
+    yield table(f"Critical failures by arm, named by {measured.found_by}", head, rows)
+    if measured.critical_runs:
         single = [
             (
                 Cell(item.kind, tone="bad"),
@@ -127,22 +131,25 @@ def critical_section(view: ReportView, links: Links) -> Section:
                 Cell(item.attempt_id, links.attempt(item.attempt_id), code=True),
                 Cell(links=_evidence(links, item.attempt_id)),
             )
-            for item in view.critical_runs
+            for item in measured.critical_runs
         ]
         columns = ("Kind", "Arm", "Agent", "Task", "Repetition", "Attempt", "Evidence")
-        blocks.append(table("Every critical failure with its evidence", columns, single))
-    return Section("critical", "Critical failures", tuple(blocks))
+        caption = f"Every critical failure named by {measured.found_by}, with its evidence"
+        yield table(caption, columns, single)
 
 
 def _evidence(links: Links, attempt_id: str) -> tuple[Link, ...]:
     return tuple(Link(words, href) for words, href in links.evidence(links.rows[attempt_id]))
 
 
-def cost_section(view: ReportView) -> Section:
+def cost_section(view: ReportView, links: Links) -> Section:
     """Costs per graded run, apart from any score."""
     rows = [(Cell("agent"), *(Cell(item.agent_kind) for item in view.costs))]
     rows += [
-        (Cell(COST_NAMES[measure]), *(num(cost_shown(view, item, measure)) for item in view.costs))
+        (
+            Cell(COST_NAMES[measure]),
+            *(num(cost_shown(view, item, measure), links.arm(item.arm)) for item in view.costs),
+        )
         for measure in CostMeasure
     ]
     arms = tuple(item.arm for item in view.costs)

@@ -56,7 +56,7 @@ def sections(view: ReportView) -> tuple[Section, ...]:
         dimension_section(view, links),
         check_section(view, links),
         critical_section(view, links),
-        cost_section(view),
+        cost_section(view, links),
         agreement_section(view),
         decision_section(view, links),
         sensitivity_section(view),

@@ -84,7 +84,9 @@ def _rank_table(view: ReportView, measured: Measured, links: Links) -> Block:
                 num(maybe_points(item.mean) if known else reason_of(item.mean)),
                 num(reason_of(item.interval) if known and reason_of(item.interval) else interval),
                 num(f"{item.tasks_scored} of {item.tasks_planned}"),
-                num(NO_VALUE if found is None else maybe_points(found.overall.mean, signed=True)),
+                num(NO_VALUE)
+                if found is None
+                else num(maybe_points(found.overall.mean, signed=True), f"#versus:{item.arm}"),
                 num(NO_VALUE if found is None else interval_words(found.overall.interval)),
             )
         )
@@ -126,7 +128,7 @@ def pair_section(view: ReportView, links: Links) -> Section:
                 plot(f"{_agent(view)}Paired difference by task: {what}", drawn),
                 bullets(list(comparison.words)),
                 _pair_table(measured, comparison, own, what),
-                _group_table(comparison, what),
+                _group_table(comparison, own, what),
             ]
     return Section("pairs", "Paired differences by task", tuple(blocks))
 
@@ -161,13 +163,13 @@ def _pair_table(measured: Measured, comparison: ArmComparison, links: Links, wha
     return table(f"Paired differences by task: {what}", head, rows)
 
 
-def _group_table(comparison: ArmComparison, what: str) -> Block:
-    groups: list[tuple[str, PairedComparison]] = [("all tasks", comparison.overall)]
-    groups += [(f"family {item.group}", item.result) for item in comparison.families]
-    groups += [(f"scope {item.group}", item.result) for item in comparison.contrasts]
+def _group_table(comparison: ArmComparison, links: Links, what: str) -> Block:
+    groups: list[tuple[str, tuple[str, ...], PairedComparison]] = [("all tasks", (), comparison.overall)]
+    groups += [(f"family {item.group}", item.tasks, item.result) for item in comparison.families]
+    groups += [(f"scope {item.group}", item.tasks, item.result) for item in comparison.contrasts]
     rows = [
         (
-            Cell(name),
+            Cell(name, links=tuple(Link(task, links.pair(task, comparison.arm)) for task in tasks)),
             num(f"{item.tasks_paired} of {item.tasks_planned}"),
             num(maybe_points(item.mean, signed=True)),
             num(reason_of(item.interval) or interval_words(item.interval)),
@@ -175,7 +177,7 @@ def _group_table(comparison: ArmComparison, what: str) -> Block:
             num(_share(item)),
             num(_bounds(item)),
         )
-        for name, item in groups
+        for name, tasks, item in groups
     ]
     head = (
         *("Over", "Tasks paired", "Mean difference", "Interval", "SD between tasks", "Sign-flip share"),

@@ -86,7 +86,7 @@ td ul { margin: 0; padding-left: 1.1rem; }
 .chart a:hover { opacity: .6; }
 @media (max-width: 40rem) {
   body { padding: .8rem; }
-  th, td { max-width: 14rem; }
+  th, td { max-width: 14rem; } .long { min-width: 12rem; }
 }
 @media print {
   @page { margin: 14mm; }

@@ -27,7 +27,6 @@ from esac_ag.report.html_blocks import (
     table,
 )
 from esac_ag.report.html_links import Links
-from esac_ag.report.measured import review_mark
 from esac_ag.report.numbers import NO_VALUE
 from esac_ag.report.review_words import (
     AGREEMENT_HEAD,
@@ -38,8 +37,9 @@ from esac_ag.report.review_words import (
     review_facts,
 )
 from esac_ag.report.sensitivity_render import adjustment_words
-from esac_ag.report.sensitivity_words import rows_of
+from esac_ag.report.sensitivity_words import SENSITIVITY, compared_measures, rows_of
 from esac_ag.report.view import ReportView
+from esac_ag.report.words import review_mark
 from esac_ag.study.decision_records import Clause, ClauseName, ClauseState
 
 
@@ -122,21 +122,23 @@ def _tone(clause: Clause) -> str:
 
 def sensitivity_section(view: ReportView) -> Section:
     """What the comparisons rest on."""
-    found = view.sensitivity
-    if found is None or not found.arms:
+    shown = compared_measures(view)
+    if not shown:
         return Section("sensitivity", "Sensitivity", (paragraph("There is no comparison to look behind."),))
-    blocks: list[Block] = [
-        paragraph(
-            "What was sealed stands above. This tells what it rests on, on check scores: other methods, "
-            "single tasks, runs, lost runs, and what so many tasks can show at all."
-        )
-    ]
-    for item in found.arms:
-        rows = [(Cell(row.what), num(row.value), Cell(row.note)) for row in rows_of(item)]
-        caption = f"Sensitivity of {item.arm} minus {item.control} ({item.agent_kind} agent)"
-        blocks.append(table(caption, ("What", "Value", "Note"), rows))
-    if found.adjustments:
-        blocks.append(bullets([adjustment_words(item) for item in found.adjustments]))
+    blocks: list[Block] = [paragraph(SENSITIVITY)]
+    for measured, found in shown:
+        links = Links(view, measured.name)
+        blocks.append(heading(f"Of the {measured.titled}s"))
+        for item in found.arms:
+            rows = [(Cell(row.what), num(row.value), Cell(row.note)) for row in rows_of(item)]
+            versus = f"{item.arm} minus {item.control} ({item.agent_kind} agent)"
+            blocks.append(
+                table(f"Sensitivity of {versus}, {measured.titled}", ("What", "Value", "Note"), rows)
+            )
+            runs = tuple(Link(arm, links.arm(arm)) for arm in (item.arm, item.control))
+            blocks.append(bullets([Cell("The runs behind it:", links=runs)]))
+        if found.adjustments:
+            blocks.append(bullets([adjustment_words(item) for item in found.adjustments]))
     return Section("sensitivity", "Sensitivity", tuple(blocks))
 
 

@@ -16,6 +16,7 @@ from esac_ag.record import Record
 from esac_ag.report.costs import value_of
 from esac_ag.report.decision_csv import decision_csv
 from esac_ag.report.escaping import csv_text
+from esac_ag.report.measured import measures
 from esac_ag.report.numbers import NOT_ESTIMABLE, UNAVAILABLE
 from esac_ag.report.view import ArmComparison, AttemptRow, CostMeasure, ReportView
 from esac_ag.statistics.estimates import Estimate, NotEstimable
@@ -28,10 +29,20 @@ _CHECK = ("manipulation_check",)
 _ATTEMPT = (
     *("repetition", "attempt_id", "ordinal", "counts", "outcome", "limit", "reason", "agent_label"),
     *("state", "invalid_reason", "score", *(f"score_{dimension}" for dimension in Dimension)),
-    *("quality", "failed_checks", "critical_failures", *CostMeasure, "currency", "started_at", "ended_at"),
+    *("quality", "failed_checks", "critical_failures", "critical_by_review", *CostMeasure, "currency"),
+    *("started_at", "ended_at"),
 )
 _PAIR = (
-    *("control", "planned_runs", "arm_runs", "control_runs", "arm_mean", "control_mean", "difference"),
+    *(
+        "control",
+        "measure",
+        "planned_runs",
+        "arm_runs",
+        "control_runs",
+        "arm_mean",
+        "control_mean",
+        "difference",
+    ),
     *("difference_worst", "difference_best", "note"),
 )
 COLUMNS: Final = (*_SHARED, *_CHECK, *_ATTEMPT, *_PAIR)
@@ -65,7 +76,7 @@ def _write_json(value: Record | tuple[Record, ...] | JsonValue, written: io.Byte
 
 
 def render_csv(view: ReportView) -> dict[str, str]:
-    """`report.csv`: one row per attempt, then one per task and compared arm; and `decision.csv`.
+    """`report.csv`: one row per attempt, then one per task, arm and kind of score; and `decision.csv`.
 
     Empty means that the column has no meaning for the row; what is unknown reads `unavailable` and what
     cannot be computed `not estimable`. Text that a spreadsheet would take for a formula starts with `'`.
@@ -82,8 +93,9 @@ def rows(view: ReportView) -> Iterator[dict[str, Field]]:
     groups = {item.task: (item.family, item.contrast) for item in view.task_arms}
     attempts = (_attempt(view, row, *groups[row.task]) for row in view.attempts)
     pairs = (
-        _pair(view, comparison, pair, *groups[pair.task])
-        for comparison in view.comparisons
+        _pair(view, measured.name, comparison, pair, *groups[pair.task])
+        for measured in measures(view)
+        for comparison in measured.comparisons
         for pair in comparison.pairs
     )
     yield from chain(attempts, pairs)
@@ -108,6 +120,7 @@ def _attempt(view: ReportView, row: AttemptRow, family: str, contrast: str) -> d
         "quality": _quality(view, row),
         "failed_checks": " ".join(row.failed_checks),
         "critical_failures": " ".join(row.critical_failures),
+        "critical_by_review": " ".join(row.critical_by_review),
         "currency": view.prices.currency if view.prices else UNAVAILABLE,
         "started_at": row.started_at or UNAVAILABLE,
         "ended_at": row.ended_at or UNAVAILABLE,
@@ -127,12 +140,13 @@ def _quality(view: ReportView, row: AttemptRow) -> Field:
 
 
 def _pair(
-    view: ReportView, comparison: ArmComparison, pair: TaskPair, family: str, contrast: str
+    view: ReportView, measure: str, comparison: ArmComparison, pair: TaskPair, family: str, contrast: str
 ) -> dict[str, Field]:
     return {
         "row_kind": "pair",
         **_ids(view, pair.task, family, contrast, comparison.arm, comparison.agent_kind),
         "control": comparison.control,
+        "measure": measure,
         "planned_runs": pair.planned,
         "arm_runs": pair.arm_n,
         "control_runs": pair.control_n,

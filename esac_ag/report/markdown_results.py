@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from esac_ag.report.costs import cost_shown
-from esac_ag.report.counts import critical_shown
+from esac_ag.report.counts import critical_summary
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.markdown_table import code, table
 from esac_ag.report.numbers import (
@@ -25,7 +25,6 @@ def summary_table(view: ReportView) -> Iterator[str]:
     """One line per arm: score, difference, interval, counts, critical failures, money."""
     comparisons = {item.arm: item for item in view.comparisons}
     counts = {item.arm: item for item in view.counts}
-    critical = {item.arm: item for item in view.critical_counts}
     costs = {item.arm: item for item in view.costs}
     control, confidence = code(view.header.control), percent(view.method.confidence)
     yield from table(
@@ -38,7 +37,7 @@ def summary_table(view: ReportView) -> Iterator[str]:
                 *(code(item.arm), item.agent_kind, maybe_points(item.mean)),
                 *_difference_cells(comparisons.get(item.arm)),
                 f"{counts[item.arm].graded} of {counts[item.arm].planned}",
-                critical_shown(critical[item.arm]),
+                critical_summary(view, item.arm),
                 cost_shown(view, costs[item.arm], CostMeasure.COST),
             )
             for item in view.scores

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.markdown_table import code, table
-from esac_ag.report.measured import Measured, measures, ranked, reason_of, review_mark
+from esac_ag.report.measured import Measured, measures, ranked, reason_of
 from esac_ag.report.numbers import NO_VALUE, interval_words, level_words, maybe_points, percent
 from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.review_words import (
@@ -17,6 +17,7 @@ from esac_ag.report.review_words import (
     review_facts,
 )
 from esac_ag.report.view import ReportView
+from esac_ag.report.words import review_mark
 
 _LONG = 2000
 

@@ -5,34 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from esac_ag.report.costs import cost_shown
-from esac_ag.report.counts import critical_shown
+from esac_ag.report.counts import CRITICAL, critical_kinds, critical_shown
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.incident_words import deviations, incidents
 from esac_ag.report.markdown_table import code, table
-from esac_ag.report.numbers import COST_NAMES, UNAVAILABLE
+from esac_ag.report.measured import Measured, measures
+from esac_ag.report.numbers import COST_NAMES
 from esac_ag.report.price_words import COSTS, price_words
 from esac_ag.report.view import CostMeasure, ReportView
 
 
 def critical_section(view: ReportView) -> Iterator[str]:
-    """Critical failures per arm, and every one with the attempt that shows it."""
+    """Critical failures per arm, by the review and by hidden checks, each with the attempt that shows it."""
     yield "## Critical failures"
     yield ""
-    yield "They stand outside every mean: no score makes up for one."
+    yield CRITICAL
+    yield ""
+    for measured in measures(view):
+        yield from _critical(measured)
+
+
+def _critical(measured: Measured) -> Iterator[str]:
+    if not measured.critical_counts:
+        return
+    yield f"Named by {measured.found_by}:"
     yield ""
     yield from table(
-        ("Arm", "Agent", "Graded runs with any", "Runs by kind"),
+        ("Arm", "Agent", "Runs with any", "Runs by kind"),
         [
-            (
-                *(code(item.arm), item.agent_kind, critical_shown(item)),
-                ", ".join(f"{kind}: {count}" for kind, count in item.by_kind.items())
-                or ("none" if item.graded else UNAVAILABLE),
-            )
-            for item in view.critical_counts
+            (code(item.arm), item.agent_kind, critical_shown(item), critical_kinds(item))
+            for item in measured.critical_counts
         ],
     )
     yield ""
-    if view.critical_runs:
+    if measured.critical_runs:
         yield from table(
             ("Arm", "Agent", "Task", "Repetition", "Kind", "Attempt"),
             [
@@ -40,7 +46,7 @@ def critical_section(view: ReportView) -> Iterator[str]:
                     *(code(item.arm), item.agent_kind, code(item.task), item.repetition),
                     *(item.kind, code(item.attempt_id)),
                 )
-                for item in view.critical_runs
+                for item in measured.critical_runs
             ],
         )
         yield ""

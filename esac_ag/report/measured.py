@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from esac_ag.report.numbers import NOT_ESTIMABLE
-from esac_ag.report.review_view import ReviewResults
+from esac_ag.report.sensitivity_view import StudySensitivity
 from esac_ag.report.view import (
     ArmComparison,
     ArmScores,
+    CriticalCount,
+    CriticalRun,
     DimensionComparison,
     ReportView,
     Run,
     RunState,
     TaskArm,
 )
+from esac_ag.report.words import review_mark
 from esac_ag.statistics.estimates import Estimate, NotEstimable
-from esac_ag.study.forms import REHEARSAL
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class Measured:
     comparisons: tuple[ArmComparison, ...]
     task_arms: tuple[TaskArm, ...]
     dimensions: tuple[DimensionComparison, ...]
+    sensitivity: StudySensitivity | None
+    critical_counts: tuple[CriticalCount, ...]
+    critical_runs: tuple[CriticalRun, ...]
     mark: str = ""
     """What has to stand beside every use of the scores: that they are provisional, or a rehearsal."""
 
@@ -39,6 +44,11 @@ class Measured:
     def by_task_and_arm(self) -> dict[tuple[str, str], TaskArm]:
         """The runs of a task under an arm."""
         return {(item.task, item.arm): item for item in self.task_arms}
+
+    @property
+    def found_by(self) -> str:
+        """Who names the critical failures."""
+        return f"the review{self.mark}" if self.name == "quality" else "hidden checks"
 
     @property
     def titled(self) -> str:
@@ -56,16 +66,22 @@ def measures(view: ReportView) -> Iterator[Measured]:
             view.review.comparisons,
             view.review.task_arms,
             view.review.dimensions,
+            view.review.sensitivity,
+            view.review.critical_counts,
+            view.review.critical_runs,
             review_mark(view.review),
         )
-    yield Measured("checks", "check score", view.scores, view.comparisons, view.task_arms, view.dimensions)
-
-
-def review_mark(review: ReviewResults) -> str:
-    """What has to stand beside what a review found; nothing where people alone judged."""
-    if review.is_rehearsal:
-        return f" ({REHEARSAL})"
-    return " (provisional)" if review.provisional else ""
+    yield Measured(
+        "checks",
+        "check score",
+        view.scores,
+        view.comparisons,
+        view.task_arms,
+        view.dimensions,
+        view.sensitivity,
+        view.critical_counts,
+        view.critical_runs,
+    )
 
 
 def ranked(scores: tuple[ArmScores, ...]) -> list[ArmScores]:

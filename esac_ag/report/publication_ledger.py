@@ -8,6 +8,7 @@ compared by whoever has it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -25,7 +26,10 @@ from esac_ag.canonical import canonical_json, loads_strict, sha256_of_bytes
 from esac_ag.report.publication_view import WITHHELD, LedgerHead
 
 FIRST: Final = "0" * 64
+ADJUDICATOR: Final = "adjudicator"
 _OWN_KEYS: Final = ("sha256", "withheld")
+_OF_SHADOW: Final = ("task", "by", "missed")
+_PSEUDONYM: Final = re.compile(rf"reviewer-[1-9]\d*|{ADJUDICATOR}")
 
 
 class ChainBroken(ValueError):
@@ -38,6 +42,19 @@ class PublicLedger:
 
     bodies: tuple[Body, ...]
     head: LedgerHead
+    renamed: tuple[str, ...] = ()
+    """Events of lines that have pseudonyms."""
+
+
+def pseudonyms(reviewers: Iterable[str], adjudicator: str | None) -> dict[str, str]:
+    """Pseudonym by name of everybody who reviewed.
+
+    Args:
+        reviewers: in the order of the ledger.
+        adjudicator: none where nobody adjudicated.
+    """
+    names = {name: f"reviewer-{number}" for number, name in enumerate(reviewers, start=1)}
+    return names if adjudicator is None else names | {adjudicator: ADJUDICATOR}
 
 
 def public_lines(lines: Iterable[tuple[bytes, Line]], names: Mapping[str, str]) -> Iterator[bytes]:
@@ -63,6 +80,7 @@ def read_public(raws: Iterable[bytes]) -> PublicLedger:
         ChainBroken: a line cannot be read, or does not follow from the one before it.
     """
     previous, withheld, bodies = FIRST, 0, []
+    renamed_events: list[str] = []
     for number, raw in enumerate(raws, start=1):
         line, digest = _read(number, raw)
         withheld += digest is not None
@@ -70,8 +88,10 @@ def read_public(raws: Iterable[bytes]) -> PublicLedger:
             raise ChainBroken(f"line {number} does not follow from the one before it")
         previous = digest or sha256_of_bytes(raw)
         bodies.append(line.body)
+        if digest is not None and not isinstance(line.body, ShadowNoted):
+            renamed_events.append(line.body.event)
     head = LedgerHead(sha256=previous, lines=len(bodies), withheld_lines=withheld)
-    return PublicLedger(tuple(bodies), head)
+    return PublicLedger(tuple(bodies), head, tuple(renamed_events))
 
 
 def _read(number: int, raw: bytes) -> tuple[Line, str | None]:
@@ -89,14 +109,32 @@ def _read(number: int, raw: bytes) -> tuple[Line, str | None]:
         raise ChainBroken(f"line {number} withholds something and names no digest")
     if "withheld" not in value and "sha256" in value:
         raise ChainBroken(f"line {number} names a digest and withholds nothing")
+    # Whatever else a line withheld could be made up freely: only the next line speaks for its digest.
+    if "withheld" in value and value["withheld"] != list(_withheld_in(line.body)):
+        raise ChainBroken(f"line {number} withholds what is never withheld")
     return line, claimed if isinstance(claimed, str) else None
+
+
+def _withheld_in(body: Body) -> tuple[str, ...]:
+    """Pointers of what a public body withholds, as its values show; nothing where it is an original."""
+    match body:
+        case ShadowNoted(task=task, by=by, missed=missed) if {task, by, *missed} == {WITHHELD}:
+            return tuple(f"/body/{name}" for name in _OF_SHADOW)
+        case ReviewPrepared(packets=packets) if all(map(_PSEUDONYM.fullmatch, packets)):
+            return ("/body/packets",)
+        case ReviewLocked(reviewer=name) | ArmsGuessed(reviewer=name) if _PSEUDONYM.fullmatch(name):
+            return ("/body/reviewer",)
+        case AdjudicationPrepared(adjudicator=name) if name == ADJUDICATOR:
+            return ("/body/adjudicator",)
+        case _:
+            return ()
 
 
 def _public_body(body: Body, names: Mapping[str, str]) -> tuple[Body, tuple[str, ...]]:
     """A body without what is withheld, and pointers to that."""
     match body:
         case ShadowNoted():
-            hidden = {"task": WITHHELD, "by": WITHHELD, "missed": (WITHHELD,) * len(body.missed)}
+            hidden = dict(zip(_OF_SHADOW, (WITHHELD, WITHHELD, (WITHHELD,) * len(body.missed)), strict=True))
             return body.model_copy(update=hidden), tuple(f"/body/{name}" for name in hidden)
         case ReviewPrepared(packets=packets) if names:
             renamed = {names[name]: digest for name, digest in packets.items()}

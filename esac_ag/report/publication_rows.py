@@ -27,13 +27,14 @@ DIGESTED: Final = (
 """Files whose digests have columns of their own; `attempts.json` has all."""
 _PLAIN: Final = (
     *("attempt_id", "task", "arm", "repetition", "ordinal", "counts", "outcome", "limit", "reason"),
-    *("agent_kind", "agent_label", "state", "invalid_reason", "score", "spoiled_gradings"),
+    *("agent_kind", "agent_label", "state", "invalid_reason", "score", "quality", "spoiled_gradings"),
     *("started_at", "ended_at"),
 )
 COLUMNS: Final = (
     *_PLAIN,
     *(f"score_{dimension}" for dimension in Dimension),
     "critical_failures",
+    "critical_by_review",
     *CostMeasure,
     *(f"sha256_{name}" for name in DIGESTED),
 )
@@ -78,7 +79,7 @@ def rows_csv(rows: Iterable[PublishedAttempt]) -> bytes:
 def _cells(row: PublishedAttempt) -> list[str]:
     values: list[object] = [getattr(row, name) for name in _PLAIN]
     values += [row.dimension_scores.get(dimension) for dimension in Dimension]
-    values.append(" ".join(row.critical_failures))
+    values += [" ".join(row.critical_failures), " ".join(row.critical_by_review)]
     values += [value_of(row.costs, measure) for measure in CostMeasure]
     values += [row.artifacts.get(name) for name in DIGESTED]
     return [_cell(value) for value in values]

@@ -26,6 +26,19 @@ CORRECTIONS: Final = "corrections.json"
 SCORES: Final = "review/scores.json"
 SUMS: Final = "SHA256SUMS"
 """Files of a bundle."""
+ALWAYS: Final = (
+    README,
+    STUDY,
+    MANIFEST,
+    SCHEDULE,
+    TASKS,
+    LEDGER,
+    ATTEMPTS_JSON,
+    ATTEMPTS_CSV,
+    LINEAGE,
+    CORRECTIONS,
+)
+"""Those that every bundle has, beside its list of digests and the report."""
 
 WITHHELD: Final = "withheld"
 """Stands in the place of a text that is withheld."""

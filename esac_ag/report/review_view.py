@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from esac_ag.record import Record
-from esac_ag.report.scores_view import ArmComparison, ArmScores, DimensionComparison, TaskArm
+from esac_ag.report.scores_view import (
+    ArmComparison,
+    ArmScores,
+    CriticalCount,
+    CriticalRun,
+    DimensionComparison,
+    TaskArm,
+)
+from esac_ag.report.sensitivity_view import StudySensitivity
 from esac_ag.study.agreement import Agreement, GuessedArms
 from esac_ag.study.scores import Participant
 
@@ -25,6 +33,12 @@ class ReviewResults(Record):
     task_arms: tuple[TaskArm, ...]
     """A run that is graded and has no quality score has the state `graded` and no score."""
     dimensions: tuple[DimensionComparison, ...]
+    critical_counts: tuple[CriticalCount, ...] = ()
+    """Of the failures that the review settled on: those that all reviewers named, or that the adjudicator
+    named. Empty in reports of before they were told."""
+    critical_runs: tuple[CriticalRun, ...] = ()
+    sensitivity: StudySensitivity | None = None
+    """Of the comparisons above; null in reports of before there was one."""
     participants: tuple[Participant, ...] = ()
     """Under `reviewer-1` and so on, and `adjudicator`: a report may be published, and names are for
     `review/scores.json`."""

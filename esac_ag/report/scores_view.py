@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from esac_ag.attempt import Outcome
-from esac_ag.manifest.package import Dimension
+from esac_ag.manifest.package import CriticalFailure, Dimension
 from esac_ag.manifest.plan import AgentKind
 from esac_ag.record import Record
 from esac_ag.statistics.aggregate import RunSummary
@@ -113,3 +113,26 @@ class ArmComparison(Record):
     contrasts: tuple[GroupComparison, ...]
     words: tuple[str, ...]
     """What a reader has to know of this comparison, in sentences."""
+
+
+class CriticalCount(Record):
+    """Critical failures of an arm; they stand outside every mean."""
+
+    arm: str
+    agent_kind: AgentKind
+    graded: int
+    """Runs that could show any: the graded ones, or those with a quality score when a review is counted."""
+    runs_with_any: int
+    by_kind: dict[CriticalFailure, int]
+    """Runs by kind of failure; kinds that did not occur are left out."""
+
+
+class CriticalRun(Record):
+    """One critical failure of one run, by its hidden checks or by its review."""
+
+    arm: str
+    agent_kind: AgentKind
+    task: str
+    repetition: int
+    attempt_id: str
+    kind: CriticalFailure

@@ -10,41 +10,44 @@ from typing import Final
 from esac_ag.report.escaping import csv_text
 from esac_ag.report.escaping import markdown as safe
 from esac_ag.report.markdown_table import code, table
-from esac_ag.report.sensitivity_words import rows_of
+from esac_ag.report.measured import measures
+from esac_ag.report.sensitivity_view import StudySensitivity
+from esac_ag.report.sensitivity_words import SENSITIVITY, compared_measures, rows_of
 from esac_ag.report.view import ReportView
 from esac_ag.statistics.sensitivity import Adjustment
 
 SENSITIVITY_CSV: Final = "sensitivity.csv"
 COLUMNS: Final = (
-    *("study_id", "manifest_sha256", "agent_kind", "arm", "control"),
+    *("study_id", "manifest_sha256", "agent_kind", "arm", "control", "measure"),
     *("what", "value", "low", "high", "note"),
 )
 
 
 def sensitivity_section(view: ReportView) -> Iterator[str]:
     """What the comparisons rest on; nothing at all where there is nothing to compare."""
-    found = view.sensitivity
-    if found is None or not found.arms:
+    shown = compared_measures(view)
+    if not shown:
         return
     yield "## Sensitivity"
     yield ""
-    yield (
-        "What was sealed stands above. This tells what it rests on: other methods, single tasks, runs, lost "
-        "runs, and what so many tasks can show at all."
-    )
+    yield SENSITIVITY
     yield ""
-    yield from table(
-        ("Arm", "Agent", "What", "Value", "Note"),
-        [
-            (code(item.arm), item.agent_kind, safe(row.what), safe(row.value), safe(row.note, limit=400))
-            for item in found.arms
-            for row in rows_of(item)
-        ],
-    )
-    yield ""
-    for item in found.adjustments:
-        yield f"- {safe(adjustment_words(item), limit=2000)}"
-    yield ""
+    for measured, found in shown:
+        if len(shown) > 1:
+            yield f"### Sensitivity of the {measured.titled}s"
+            yield ""
+        yield from table(
+            ("Arm", "Agent", "What", "Value", "Note"),
+            [
+                (code(item.arm), item.agent_kind, safe(row.what), safe(row.value), safe(row.note, limit=400))
+                for item in found.arms
+                for row in rows_of(item)
+            ],
+        )
+        yield ""
+        for item in found.adjustments:
+            yield f"- {safe(adjustment_words(item), limit=2000)}"
+        yield ""
 
 
 def render_sensitivity_csv(view: ReportView) -> str:
@@ -61,15 +64,20 @@ def render_sensitivity_csv(view: ReportView) -> str:
 
 def rows(view: ReportView) -> Iterator[tuple[str | float | None, ...]]:
     """The rows of `sensitivity.csv`, in the order of `COLUMNS`; text as the view holds it."""
-    found = view.sensitivity
-    if found is None:
-        return
+    for measured in measures(view):
+        if measured.sensitivity is not None:
+            yield from _rows(view, measured.name, measured.sensitivity)
+
+
+def _rows(
+    view: ReportView, measure: str, found: StudySensitivity
+) -> Iterator[tuple[str | float | None, ...]]:
     shared = (view.header.study_id, view.header.manifest_sha256, view.header.agent_kind)
     for item in found.arms:
         for row in rows_of(item):
             worded = row.value if row.low is None else None
             value = worded if row.number is None else row.number
-            yield (*shared, item.arm, item.control, row.what, value, row.low, row.high, row.note)
+            yield (*shared, item.arm, item.control, measure, row.what, value, row.low, row.high, row.note)
     for together in found.adjustments:
         for share in together.shares:
             what = f"sign-flip share of {share.name} after Holm, {together.over}"
@@ -77,6 +85,7 @@ def rows(view: ReportView) -> Iterator[tuple[str | float | None, ...]]:
                 *shared,
                 None,
                 view.header.control,
+                measure,
                 what,
                 share.adjusted,
                 None,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from esac_ag.plural import plural
+from esac_ag.report.measured import Measured, measures
 from esac_ag.report.numbers import (
     METHOD_NAMES,
     NOT_ESTIMABLE,
@@ -14,7 +15,8 @@ from esac_ag.report.numbers import (
     points,
     signed_points,
 )
-from esac_ag.report.sensitivity_view import ArmSensitivity
+from esac_ag.report.sensitivity_view import ArmSensitivity, StudySensitivity
+from esac_ag.report.view import ReportView
 from esac_ag.statistics.attainable import AttainableShare, DetectableEffect
 from esac_ag.statistics.attrition import Attrition
 from esac_ag.statistics.bayesian import BayesianShares
@@ -22,6 +24,11 @@ from esac_ag.statistics.equivalence import Equivalence, EquivalenceReading
 from esac_ag.statistics.estimates import IntervalEstimate, NotEstimable, SignFlipReference
 from esac_ag.statistics.hierarchical import ResampledInterval
 from esac_ag.statistics.leave_one_out import LeaveOneOut
+
+SENSITIVITY: Final = (
+    "What was sealed stands above. This tells what it rests on: other methods, single tasks, runs, lost "
+    "runs, and what so many tasks can show at all."
+)
 
 
 class Row(NamedTuple):
@@ -34,6 +41,12 @@ class Row(NamedTuple):
     number: float | None = None
     low: float | None = None
     high: float | None = None
+
+
+def compared_measures(view: ReportView) -> list[tuple[Measured, StudySensitivity]]:
+    """What there is of each kind of score, quality first; none without a comparison."""
+    found = [(measured, measured.sensitivity) for measured in measures(view)]
+    return [(measured, item) for measured, item in found if item is not None and item.arms]
 
 
 def rows_of(item: ArmSensitivity) -> Iterator[Row]:

@@ -15,6 +15,8 @@ from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.scores_view import (
     ArmComparison,
     ArmScores,
+    CriticalCount,
+    CriticalRun,
     DimensionComparison,
     DimensionSummary,
     GroupComparison,
@@ -145,28 +147,6 @@ class CheckFailures(Record):
     arms: tuple[CheckTally, ...]
 
 
-class CriticalCount(Record):
-    """Critical failures of an arm among its graded runs; they stand outside every mean."""
-
-    arm: str
-    agent_kind: AgentKind
-    graded: int
-    runs_with_any: int
-    by_kind: dict[CriticalFailure, int]
-    """Runs by kind of failure; kinds that did not occur are left out."""
-
-
-class CriticalRun(Record):
-    """One critical failure of one graded run."""
-
-    arm: str
-    agent_kind: AgentKind
-    task: str
-    repetition: int
-    attempt_id: str
-    kind: CriticalFailure
-
-
 class CostMeasure(StrEnum):
     """What is counted as a cost, apart from any score."""
 
@@ -244,6 +224,8 @@ class AttemptRow(Record):
     """Labels of failed hidden checks; empty unless the state is graded."""
     quality: float | None = None
     """Quality score of the review, 0 to 100; null where there is none."""
+    critical_by_review: tuple[CriticalFailure, ...] = ()
+    """Critical failures that the review settled on; `critical_failures` are those of the hidden checks."""
     files: tuple[str, ...] = ()
     """Files of evidence in the attempt's folder that the ledger names, of those that a person reads."""
 

@@ -7,6 +7,7 @@ from esac_ag.plural import plural
 from esac_ag.report.manipulation_text import manipulation_notice
 from esac_ag.report.manipulation_view import ManipulationCheck
 from esac_ag.report.numbers import interval_words, percent, signed_points
+from esac_ag.report.review_view import ReviewResults
 from esac_ag.report.view import ArmComparison, ArmCounts
 from esac_ag.statistics.estimates import (
     Estimate,
@@ -76,24 +77,45 @@ def notices(
     return tuple(found)
 
 
-def answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...]) -> str:
-    """The primary comparison in one sentence or two."""
+def answer(
+    manifest: Manifest, comparisons: tuple[ArmComparison, ...], review: ReviewResults | None = None
+) -> str:
+    """The primary comparison in a sentence or two for each kind of score.
+
+    Args:
+        manifest: of the study.
+        comparisons: of check scores.
+        review: once it was unblinded; its quality scores come first, for the protocol decides on them.
+    """
     scripted = manifest.agent.kind is AgentKind.SCRIPTED
-    return (f"{SCRIPTED_NOTICE}. " if scripted else "") + _answer(manifest, comparisons)
+    parts = [f"{SCRIPTED_NOTICE}."] if scripted else []
+    if review is not None:
+        parts.append(_answer(manifest, review.comparisons, f"In quality by the review{review_mark(review)}"))
+    if review is None or any(item.primary for item in comparisons):
+        parts.append(_answer(manifest, comparisons, "On hidden checks"))
+    return " ".join(parts)
 
 
-def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...]) -> str:
+def review_mark(review: ReviewResults) -> str:
+    """What has to stand beside what a review found; nothing where people alone judged."""
+    if review.is_rehearsal:
+        return f" ({REHEARSAL})"
+    return " (provisional)" if review.provisional else ""
+
+
+def _answer(manifest: Manifest, comparisons: tuple[ArmComparison, ...], on: str) -> str:
     primary = next((item for item in comparisons if item.primary), None)
     if primary is None:
         return "The primary comparison is the control with itself: there is nothing to compare."
     result = primary.overall
     match result.mean:
         case NotEstimable(reason=reason):
-            return f"Whether {primary.arm} differs from {primary.control} is not estimable: {reason}."
+            pair = f"{primary.arm} differs from {primary.control}"
+            return f"{on}, whether {pair} is not estimable: {reason}."
         case Estimate(value=value):
             pass
     sentence = (
-        f"On hidden checks, {primary.arm} scored {_compared(value)} {primary.control} on average over "
+        f"{on}, {primary.arm} scored {_compared(value)} {primary.control} on average over "
         f"{plural(result.tasks_paired, 'paired task')}"
     )
     return sentence + _uncertainty(result, manifest.analysis.threshold_points)

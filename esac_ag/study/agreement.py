@@ -99,6 +99,7 @@ def agreement(
     categories: bool,
     seed: str,
     confidence: float = 0.95,
+    intervals: bool = True,
 ) -> Agreement:
     """Agreement of reviewers.
 
@@ -109,6 +110,7 @@ def agreement(
         categories: whether scores are whole numbers from 0 to 4; otherwise they are points of the total.
         seed: of the bootstrap.
         confidence: of the intervals.
+        intervals: whether they are computed, which takes a second for each measure.
 
     Raises:
         ValueError: the lengths differ.
@@ -124,7 +126,9 @@ def agreement(
     found = {
         name: Coefficient(
             estimate=_estimate(measure(ratings)),
-            interval=_interval(ratings, groups, measure, f"{seed}/{what}/{name}", confidence),
+            interval=_interval(ratings, groups, measure, f"{seed}/{what}/{name}", confidence)
+            if intervals
+            else NotEstimable(reason="it was not asked for"),
         )
         for name, measure in measures.items()
     }

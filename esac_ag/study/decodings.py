@@ -1,7 +1,7 @@
-"""The same bytes as the texts that somebody could read them as: decoded, unescaped, out of base64. Pure.
+"""The same bytes as the texts that somebody could read them as: unescaped, out of base64 and hex. Pure.
 
 Escapes are undone several times over, because records quote JSON in JSON. Each step is linear in the size.
-What is encrypted, reversed, split or wrapped otherwise stays hidden.
+What is encrypted, reversed, or split otherwise stays hidden.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
+
+from esac_ag.study.plain import without_colours
 
 MOST_LEVELS: Final = 4
 """How often escapes are undone; a transcript has two levels, its quotations three."""
@@ -27,7 +29,16 @@ _SOFT_BREAKS: Final = dict.fromkeys(
 )
 """Characters that are not seen and split a word for a program."""
 _BASE64: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_SHORTEST_BASE64},}}")
-_HEX: Final = re.compile(r"[0-9a-f]+")
+_HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_FULL_LINE: Final = 40
+"""Of what programs wrap: `base64` and `xxd -p` write 76 and 60 characters a line."""
+# Possessive, and begun only where a run begins: linear whatever the text.
+_WRAPPED: Final = re.compile(
+    rf"(?<![\w+/-])[A-Za-z0-9+/_-]{{{_FULL_LINE},}}+(?:\r?\n[ \t]*+[A-Za-z0-9+/_-]{{{_FULL_LINE},}}+)*+"
+    r"(?:\r?\n[ \t]*+[A-Za-z0-9+/_-]++)?+",
+)
+_MARKS: Final = ("+", "-")
+"""What a patch puts before a line."""
 _OTHER_ALPHABET: Final = str.maketrans("-_", "+/")
 
 Reading = tuple[str, str]
@@ -49,11 +60,12 @@ def decodings(data: bytes) -> Iterator[Reading]:
             break
         yield "unescaped", text
         last = text
-    inner = _out_of_base64(last)
-    if inner:
+    if inner := _out_of_base64(last):
         yield "base64", inner
         if twice := _out_of_base64(inner):
             yield "base64 twice", twice
+    if inner := _out_of_hex(last):
+        yield "hex", inner
 
 
 def _unescaped(text: str) -> str:
@@ -64,6 +76,8 @@ def _unescaped(text: str) -> str:
         text = html.unescape(text)
     if "%" in text:
         text = _PERCENT.sub(lambda found: unquote(found[0], errors="replace"), text)
+    if "\x1b" in text:
+        text = without_colours(text)
     if not text.isascii():
         text = text.translate(_SOFT_BREAKS)
     return text
@@ -78,8 +92,36 @@ def _character(found: re.Match[str]) -> str:
 
 def _out_of_base64(text: str) -> str:
     """What stands in base64 and is text, one piece a line."""
-    pieces = (_decoded(found[0]) for found in _BASE64.finditer(text) if not _HEX.fullmatch(found[0]))
+    pieces = (_decoded(word) for word in _words(text) if not _HEX.fullmatch(word))
     return "\n".join(piece for piece in pieces if piece)
+
+
+def _out_of_hex(text: str) -> str:
+    """What stands in hexadecimal digits and is text, one piece a line; digests are none."""
+    pieces = (
+        _readable(bytes.fromhex(word)) for word in _words(text) if len(word) % 2 == 0 and _HEX.fullmatch(word)
+    )
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Runs of an encoding's characters: without a patch's mark, too, and put together over lines."""
+    for found in _BASE64.finditer(text):
+        yield found[0]
+        if found[0][0] in _MARKS:
+            yield found[0][1:]
+    for found in _WRAPPED.finditer(text):
+        lines = found[0].split()
+        if len(lines) > 1:
+            yield from _joined(lines)
+            if all(line.startswith(_MARKS) for line in lines):
+                yield from _joined([line[1:] for line in lines])
+
+
+def _joined(lines: list[str]) -> Iterator[str]:
+    """Lines together, and all but the last, which may be something else that follows."""
+    yield "".join(lines)
+    yield "".join(lines[:-1])
 
 
 def _decoded(word: str) -> str:
@@ -90,6 +132,11 @@ def _decoded(word: str) -> str:
         data = base64.b64decode(whole + "=" * (-len(whole) % 4))
     except (binascii.Error, ValueError):
         return ""
+    return _readable(data)
+
+
+def _readable(data: bytes) -> str:
+    """Bytes as text; empty where they are none."""
     text = data.decode("utf-8", "replace")
     readable = sum(character.isprintable() or character in "\n\r\t" for character in text)
     return text if readable >= _FEWEST_PRINTABLE * len(text) and "\ufffd" not in text else ""

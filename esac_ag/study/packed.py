@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
+import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,8 +27,22 @@ _LIMITS: Final = TreeLimits(
     max_members=100_000, max_bytes=MOST_BYTES, max_file_bytes=MOST_BYTES, max_depth=128, max_path_bytes=4096
 )
 _TAR_MAGIC: Final = (257, b"ustar")
+_ZIP_END: Final = b"PK\x05\x06"
+_ZIP_TAIL_BYTES: Final = 22 + 65535
+"""Where the end of a zip file begins: its record and its comment."""
+_BZ2: Final = b"BZh"
+_BZ2_BLOCK: Final = b"1AY&SY"
+_XZ: Final = b"\xfd7zXZ\x00"
+_OTHERS: Final = (b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
 _PARQUET: Final = b"PAR1"
 _PIECE: Final = 1 << 20
+_ZSTD_PIECE: Final = 1 << 10
+"""No more than some megabytes come out of so few bytes."""
+UNREADABLE: Final = (
+    *(OSError, EOFError, RuntimeError, ValueError, LookupError, struct.error),
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, zstandard.ZstdError),
+)
+"""What reading an archive that somebody made up may raise."""
 
 Member = tuple[bytes, bytes]
 """Name and content."""
@@ -58,7 +76,14 @@ def _members(data: bytes, above: bytes, depth: int, left: list[int]) -> Iterator
 
 def _is_packed(data: bytes) -> bool:
     at, magic = _TAR_MAGIC
-    return data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")) or data[at : at + 5] == magic
+    known = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", _BZ2, _XZ)
+    return data.startswith(known) or _is_zip(data) or data[at : at + len(magic)] == magic
+
+
+def _is_zip(data: bytes) -> bool:
+    """Whether it ends as a zip file does: programs may stand before one, as in a zipapp."""
+    at = data.rfind(_ZIP_END, -_ZIP_TAIL_BYTES)
+    return at >= 0 and b"PK\x01\x02" in data[:at]
 
 
 def _opened(data: bytes, left: list[int]) -> Iterator[Member]:
@@ -70,10 +95,7 @@ def _opened(data: bytes, left: list[int]) -> Iterator[Member]:
                     f"what is packed holds more than the {MOST_BYTES} bytes that are searched"
                 )
             yield name, inner
-    except (SandboxLost, zipfile.BadZipFile, zlib.error, zstandard.ZstdError) as error:
-        raise TooMuchPacked("an archive in it cannot be read to its end") from error
-    except (OSError, EOFError, RuntimeError) as error:
-        # Of gzip; and of an encrypted member of a zip file.
+    except (SandboxLost, *UNREADABLE) as error:
         raise TooMuchPacked("an archive in it cannot be read to its end") from error
 
 
@@ -82,9 +104,16 @@ def _unpacked(data: bytes, most: int) -> Iterator[Member]:
     if data.startswith(b"\x1f\x8b"):
         yield b"gzip", _of_gzip(data, most)
     elif data.startswith(b"\x28\xb5\x2f\xfd"):
-        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-            yield b"zstd", reader.read(most + 1)
-    elif data.startswith(b"PK\x03\x04"):
+        yield b"zstd", _of_zstd(data, most)
+    elif data[4:10] == _BZ2_BLOCK and data.startswith(_BZ2):
+        with bz2.BZ2File(io.BytesIO(data)) as file:
+            yield b"bzip2", file.read(most + 1)
+    elif data.startswith(_XZ):
+        with lzma.LZMAFile(io.BytesIO(data)) as file_xz:
+            yield b"xz", file_xz.read(most + 1)
+    elif data.startswith(_OTHERS):
+        raise TooMuchPacked("an archive of a kind that is not looked into")
+    elif data.startswith(b"PK\x03\x04") or _is_zip(data):
         yield from _of_zip(data, most)
     elif data.startswith(_PARQUET):
         yield b"parquet", _rows_of_parquet(data, most)
@@ -95,6 +124,23 @@ def _unpacked(data: bytes, most: int) -> Iterator[Member]:
 def _of_gzip(data: bytes, most: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
         return file.read(most + 1)
+
+
+def _of_zstd(data: bytes, most: int) -> bytes:
+    """All frames, one after the other; the library takes a frame that was cut off for a whole one."""
+    parts, rest = bytearray(), data
+    while rest:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        at = 0
+        while not frame.eof:
+            if at >= len(rest):
+                raise EOFError("a frame was cut off")
+            parts += frame.decompress(rest[at : at + _ZSTD_PIECE])
+            at += _ZSTD_PIECE
+            if len(parts) > most:
+                return bytes(parts)
+        rest = frame.unused_data + rest[at:]
+    return bytes(parts)
 
 
 def _rows_of_parquet(data: bytes, most: int) -> bytes:

@@ -146,7 +146,7 @@ def scores_of(
             for one in form_sets
         ),
         scores=scores,
-        agreement=tuple(_agreement({name: by_person[name] for name in reviewers}, order, cells, seed)),
+        agreement=agreement_in(scores, seed),
         blinding=tuple(
             guessed_arms(
                 name, one.guesses, {label: cells[id_].arm for label, id_ in labels[name].items()}, arms
@@ -173,7 +173,7 @@ def _attempt_score(
             raise ValueError(f"{one.reviewer} has no form of attempt {attempt_id}")
         if form is None:
             continue
-        reviews.append(_review(one, form))
+        reviews.append(review_of(one, form))
         if one.role is Role.ADJUDICATOR:
             decided = form
         else:
@@ -183,23 +183,46 @@ def _attempt_score(
         raise ValueError(
             f"attempt {attempt_id} was adjudicated where nobody disagreed, or the other way round"
         )
-    judging = forms if decided is None else [decided]
-    whole = [form.whole_scores() for form in judging]
+    return _joined(attempt_id, cell, apart, tuple(reviews))
+
+
+def joined(score: AttemptScore) -> AttemptScore:
+    """The score again, from its reviews alone.
+
+    Raises:
+        ValueError: there is no review that counts.
+    """
+    return _joined(score.attempt_id, score.cell, score.differences, score.reviews)
+
+
+def _joined(
+    attempt_id: str, cell: Cell, apart: tuple[Difference, ...], reviews: tuple[OneReview, ...]
+) -> AttemptScore:
+    deciding = [one for one in reviews if one.role is Role.ADJUDICATOR]
+    judging = deciding or reviews
+    if not judging:
+        raise ValueError(f"attempt {attempt_id} has no review")
+    whole = [one.scores for one in judging]
     dimensions = {scale.dimension: rounded(fmean(one[scale.dimension] for one in whole)) for scale in SCALES}
-    critical = frozenset.intersection(*(form.critical_types() for form in judging))
+    critical = frozenset.intersection(*(frozenset(one.critical) for one in judging))
     return AttemptScore(
         attempt_id=attempt_id,
         cell=cell,
         dimensions=dimensions,
         total=rounded(total_of(dimensions)),
         critical_failures=tuple(sorted(critical)),
-        source="mean-of-reviewers" if decided is None else "adjudicator",
+        source="adjudicator" if deciding else "mean-of-reviewers",
         differences=apart,
-        reviews=tuple(reviews),
+        reviews=reviews,
     )
 
 
-def _review(person: FormSet, form: Form) -> OneReview:
+def review_of(person: FormSet, form: Form) -> OneReview:
+    """What a complete form says.
+
+    Raises:
+        ValueError: a part of it is missing.
+    """
     scores = form.whole_scores()
     if form.uncertainty.level is None:
         raise ValueError(f"form {form.label} lacks its uncertainty")
@@ -214,11 +237,22 @@ def _review(person: FormSet, form: Form) -> OneReview:
     )
 
 
-def _agreement(
-    forms: Mapping[str, Mapping[str, Form]], order: Sequence[str], cells: Mapping[str, Cell], seed: str
-) -> list[Agreement]:
-    tasks = [cells[one].task for one in order]
-    whole = {name: [own[one].whole_scores() for one in order] for name, own in forms.items()}
+def agreement_in(
+    scores: Sequence[AttemptScore], seed: str, *, intervals: bool = True
+) -> tuple[Agreement, ...]:
+    """How far the reviewers agree, before adjudication: each dimension, then the total.
+
+    Args:
+        scores: of all submissions, with the reviews of all reviewers.
+        seed: of the intervals.
+        intervals: whether they are computed.
+    """
+    whole: dict[str, list[dict[Dimension, int]]] = {}
+    for score in scores:
+        for review in score.reviews:
+            if review.role is Role.REVIEWER:
+                whole.setdefault(review.reviewer, []).append(review.scores)
+    tasks = [score.cell.task for score in scores]
     found = [
         agreement(
             scale.dimension.value,
@@ -226,8 +260,10 @@ def _agreement(
             tasks,
             categories=True,
             seed=seed,
+            intervals=intervals,
         )
         for scale in SCALES
     ]
     totals = {name: [total_of(one) for one in scores] for name, scores in whole.items()}
-    return [*found, agreement("total", totals, tasks, categories=False, seed=seed)]
+    total = agreement("total", totals, tasks, categories=False, seed=seed, intervals=intervals)
+    return (*found, total)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
 import io
 import json
+import lzma
 import re
 import zipfile
 from collections.abc import Callable
@@ -71,9 +73,22 @@ def zipped(data: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def odd_zip(name: bytes) -> bytes:
+    """A zip file whose member's name the format does not allow; it says that names are UTF-8."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("\xe9.txt", "x")
+    return buffer.getvalue().replace("\xe9.txt".encode(), name.rjust(6, name[:1]))
+
+
 def tarred(data: bytes) -> bytes:
     """A tar archive with one member."""
     return pack(FileTree({b"notes/a.txt": RegularFile(data)}), uid=0, gid=0)
+
+
+def wrapped(text: str) -> bytes:
+    """A line that is longer than what programs write in one, with the text over the end of that."""
+    return f"{'x' * 50} {text} {'y' * 50}\n".encode()
 
 
 def tabled(text: str) -> bytes:
@@ -98,8 +113,31 @@ DISGUISES: dict[str, Callable[[str], bytes]] = {
     "UTF-16": lambda text: text.encode("utf-16"),
     "split by characters that are not seen": lambda text: "\u200b".join(text).encode(),
     "gzip": lambda text: gzip.compress(text.encode()),
+    "base64 wrapped as `base64` does": lambda text: base64.encodebytes(
+        f"{'x' * 50} {text} {'y' * 50}\n".encode()
+    ),
+    "base64 wrapped in JSON": lambda text: json.dumps(
+        {"output": base64.encodebytes(wrapped(text)).decode() + "done\n"}
+    ).encode(),
+    "base64 in a patch": lambda text: b"+" + base64.b64encode(f"a {text} b".encode()) + b"\n",
+    "base64 wrapped in a patch": lambda text: b"".join(
+        b"+" + line + b"\n" for line in base64.encodebytes(f"{'x' * 50} {text} y".encode()).splitlines()
+    ),
+    "hex": lambda text: f'{{"dump": "{text.encode().hex()}"}}'.encode(),
+    "hex wrapped as `xxd -p` does": lambda text: "\n".join(
+        re.findall(".{1,60}", f"{'x' * 20} {text}".encode().hex())
+    ).encode(),
+    "colours of a terminal": lambda text: json.dumps(
+        {"output": f"{text[:9]}\x1b[01;31m\x1b[K{text[9:]}\x1b[m"}
+    ).encode(),
     "zip": lambda text: zipped(text.encode()),
     "zstd": lambda text: zstandard.ZstdCompressor().compress(text.encode()),
+    "the second frame of zstd": lambda text: b"".join(
+        zstandard.ZstdCompressor().compress(part) for part in (b"first ", text.encode())
+    ),
+    "bzip2": lambda text: bz2.compress(text.encode()),
+    "xz": lambda text: lzma.compress(text.encode()),
+    "a program with a zip file behind it": lambda text: b"#!/usr/bin/env python3\n" + zipped(text.encode()),
     "tar": lambda text: tarred(text.encode()),
     "Parquet": tabled,
     "tar in gzip, escaped": lambda text: gzip.compress(tarred(json.dumps({"a": text}).encode())),
@@ -170,6 +208,14 @@ def test_what_every_record_holds_is_no_key(text: str) -> None:
     assert found(json.dumps({"a": text})) == []
 
 
+@pytest.mark.parametrize(
+    "start", ["sk-", "xai-", "eyJ", "=eyJ", "eyJ.", "bearer ", "\\", "A", "+", "\x1b[", "A\n"]
+)
+def test_a_text_of_beginnings_takes_no_time(start: str) -> None:
+    """An agent may write what it likes; where time grew as the square of the size, this took minutes."""
+    assert {finding.kind for finding in found(start * (200_000 // len(start)))} <= {DisclosureKind.KEY_FORMAT}
+
+
 def test_a_finding_tells_the_line_and_how_it_was_hidden() -> None:
     """A reader has to find what is meant."""
     (plain,) = found(f"one\ntwo\n{SECRET}\n", path="report/report.md")
@@ -229,10 +275,18 @@ def test_what_is_public_anyway_is_no_secret() -> None:
     [
         gzip.compress(b"a" * 1000)[:-9],
         zipped(b"a" * 1000)[:60],
+        zstandard.ZstdCompressor().compress(b"".join(b"%d " % n for n in range(9999)))[:-9],
+        zstandard.ZstdCompressor().compress(b"a") + b"more",
+        odd_zip(b"\xff.txt"),
+        odd_zip(b"\0.txt"),
+        b"7z\xbc\xaf\x27\x1c" + b"\0" * 30,
         gzip.compress(gzip.compress(gzip.compress(gzip.compress(b"deep")))),
         pack(FileTree({b"../up": RegularFile(b"x")}), uid=0, gid=0),
     ],
-    ids=["cut gzip", "cut zip", "deep", "path that leads out"],
+    ids=[
+        *("cut gzip", "cut zip", "cut zstd", "more behind zstd", "a name that is no text", "an empty name"),
+        *("7z", "deep", "path that leads out"),
+    ],
 )
 def test_an_archive_that_cannot_be_searched_to_its_end_is_a_finding(data: bytes) -> None:
     """What nobody looked into is not known to be clean."""

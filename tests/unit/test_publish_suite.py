@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from esac_ag.canonical import sha256_of_bytes
 from esac_ag.conduct import publishing
 from esac_ag.conduct.publication_check import verify_publication
 from esac_ag.conduct.publishing import Publication, PublishRequest, publish
@@ -19,7 +20,7 @@ from esac_ag.report.publication_view import Part
 from esac_ag.rooms.heldout import write_private
 from esac_ag.suite.bank import item_named
 from esac_ag.suite.pools import instance_of
-from tests.builders_publish import files_of
+from tests.builders_publish import files_of, listed_again
 from tests.builders_suite_run import (
     HELD_OUT_SEED,
     MODEL_KEY,
@@ -72,6 +73,22 @@ def test_a_row_of_a_run_that_was_changed_is_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"outcome":"completed"', b'"outcome":"limit"', 1))
     told = {finding.what for finding in verify_publication(tmp_path / "bundle").findings}
     assert "outcome is not what the ledger tells" in told
+
+
+def test_a_page_of_a_run_that_was_changed_is_told(tmp_path: Path) -> None:
+    """Every form of a suite run's report follows from its JSON."""
+    run = finished(tmp_path)
+    published(run, tmp_path / "bundle")
+    page = next((tmp_path / "bundle" / "report").rglob("*.html"))
+    page.write_text("<h1>All is well</h1>")
+    study = tmp_path / "bundle" / "study.json"
+    data = json.loads(study.read_bytes())
+    name = page.relative_to(tmp_path / "bundle").as_posix()
+    data["reports"][0]["files"][name] = sha256_of_bytes(page.read_bytes())
+    study.write_text(json.dumps(data))
+    listed_again(tmp_path / "bundle")
+    told = {(finding.where, finding.what) for finding in verify_publication(tmp_path / "bundle").findings}
+    assert told == {(name, "a form of the report is not what its JSON gives")}
 
 
 def test_a_held_out_run_shows_nothing_of_its_instances(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 import zipfile
@@ -28,7 +29,8 @@ from esac_ag.conduct.review_locking import adjudicate, lock_forms
 from esac_ag.conduct.review_prepare import prepare_review
 from esac_ag.conduct.review_unblinding import unblind
 from esac_ag.errors import InputRefused, UsageError
-from esac_ag.report.publication_view import Part
+from esac_ag.report.publication_readme import render_readme
+from esac_ag.report.publication_view import Part, PublishedStudy
 from esac_ag.tree import FileTree, RegularFile
 from tests.builders_publish import a_finished_study, files_of, listed_again, published, workspace_of
 from tests.builders_review import Reviewed, a_form
@@ -115,7 +117,12 @@ def test_reviewers_are_pseudonyms_everywhere(reviewed: Path, whole: Path, tmp_pa
     assert (checked.findings, checked.withheld_lines) == ((), 0)
     edit(named / "review" / "scores.json", lambda data: data["scores"][0].update(total=99.0))
     listed_again(named)
-    assert told(named) == [("review/scores.json", "the scores are not the ones that the ledger names")]
+    assert ("review/scores.json", "the scores are not the ones that the ledger names") in told(named)
+    form = next((named / "review" / "rationales").iterdir())
+    edit(form, lambda data: data["forms"][0].update(rationale="as I was told"))
+    listed_again(named)
+    where = form.relative_to(named).as_posix()
+    assert (where, "the forms are not the ones that the ledger names") in told(named)
 
 
 def test_every_single_file_is_covered(whole: Path, bundle: Path) -> None:
@@ -151,6 +158,14 @@ def test_a_stranger_a_gap_and_a_link_are_told(bundle: Path) -> None:
     } <= set(told(bundle))
 
 
+def test_a_name_that_is_no_text_is_told_as_json_too(bundle: Path) -> None:
+    """Its bytes are escaped."""
+    (bundle / os.fsdecode(b"odd-\xff")).write_text("x")
+    result = CliRunner().invoke(app, ["publish", "verify", str(bundle), "--json"])
+    assert result.exit_code == 1
+    assert "odd-\\udcff" in {finding["where"] for finding in json.loads(result.stdout)["findings"]}
+
+
 def a_row(bundle: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change the first row of `attempts.json`."""
     edit(bundle / "attempts.json", lambda rows: change(rows[0]))
@@ -172,6 +187,31 @@ def a_line(bundle: Path, event: str, change: Callable[[dict[str, Any]], object])
     change(data)
     lines[at] = canonical_json(data)
     path.write_bytes(b"\n".join(lines) + b"\n")
+
+
+def told_otherwise(bundle: Path, **changes: Any) -> None:  # noqa: ANN401
+    """Change what the bundle says of itself, and its page with it."""
+    edit(bundle / "study.json", lambda data: data.update(changes))
+    study = PublishedStudy.model_validate_json((bundle / "study.json").read_bytes())
+    (bundle / "README.md").write_bytes(render_readme(study))
+
+
+def a_withheld_reason(bundle: Path) -> None:
+    """Give the end of an attempt another reason, and withhold the original as lines with names do."""
+    path = bundle / "ledger.jsonl"
+    original = next(line for line in path.read_bytes().splitlines() if b'"event":"attempt-ended"' in line)
+
+    def withhold(line: dict[str, Any]) -> None:
+        line["body"]["reason"] = "all is well"
+        line.update(sha256=sha256_of_bytes(original), withheld=["/body/reason"])
+
+    a_line(bundle, "attempt-ended", withhold)
+
+
+def a_milder_form(bundle: Path) -> None:
+    """Change a score in a published form."""
+    path = bundle / "review" / "rationales" / "reviewer-2.json"
+    edit(path, lambda data: data["forms"][0]["scores"]["scope"].update(score=3))
 
 
 def newest_report(bundle: Path) -> Path:
@@ -291,6 +331,63 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "the ledger has an unblinded review, and the bundle tells of none",
     ),
+    "what the bundle says of its agent": (
+        lambda bundle: told_otherwise(bundle, agent_kind="command"),
+        "agent_kind is not what plan and ledger give",
+    ),
+    "the model": (
+        lambda bundle: edit(bundle / "study.json", lambda data: data["model"].update(name="better")),
+        "model is not what plan and ledger give",
+    ),
+    "how much was planned": (
+        lambda bundle: told_otherwise(bundle, planned=2),
+        "planned is not what plan and ledger give",
+    ),
+    "an arm less": (lambda bundle: told_otherwise(bundle, arms=[]), "arms is not what plan and ledger give"),
+    "that it is held out": (
+        lambda bundle: told_otherwise(bundle, held_out=True, phase="holdout"),
+        "held_out is not what plan and ledger give",
+    ),
+    "what is withheld": (
+        lambda bundle: told_otherwise(bundle, withheld=[]),
+        "withheld is not what plan and ledger give",
+    ),
+    "that the review is provisional": (
+        lambda bundle: edit(bundle / "study.json", lambda data: data["review"].update(provisional=True)),
+        "review is not what plan and ledger give",
+    ),
+    "why there was a revision": (
+        lambda bundle: edit(bundle / "study.json", lambda data: data["reports"][1].update(reason="x")),
+        "reports is not what plan and ledger give",
+    ),
+    "no report at all": (
+        lambda bundle: told_otherwise(bundle, reports=[]),
+        "reports is not what plan and ledger give",
+    ),
+    "a file more": (
+        lambda bundle: (bundle / "report" / "summary.html").write_text("<h1>It works</h1>"),
+        "a file that no part of the bundle names",
+    ),
+    "an event that withholds what it may not": (a_withheld_reason, "the ledger does not hold"),
+    "a review's total": (
+        lambda bundle: edit(
+            bundle / "review" / "scores.json", lambda data: data["scores"][0].update(total=99.0)
+        ),
+        "it is not what its reviews come to",
+    ),
+    "an attempt that was reviewed less": (
+        lambda bundle: edit(bundle / "review" / "scores.json", lambda data: data["scores"].pop()),
+        "the attempts that were reviewed",
+    ),
+    "how far reviewers agree": (
+        lambda bundle: edit(bundle / "review" / "scores.json", lambda data: data["agreement"].pop()),
+        "how far reviewers agree",
+    ),
+    "a score in a form": (a_milder_form, "form "),
+    "forms of a reviewer less": (
+        lambda bundle: (bundle / "review" / "rationales" / "reviewer-1.json").unlink(),
+        "a record cannot be read",
+    ),
     "no record at all": (
         lambda bundle: (bundle / "attempts.json").write_text('[{"attempt_id": 1}]'),
         "a record cannot be read",
@@ -330,6 +427,16 @@ def test_hostile_archives_are_refused_and_write_nothing(tmp_path: Path) -> None:
     for member in (tarfile.TarInfo("../../out.txt"), tarfile.TarInfo("/out.txt"), link, device):
         with pytest.raises(InputRefused, match="no publication bundle"):
             verify_publication(a_tar(inside, member))
+    long = tarfile.TarInfo("x")
+    long.type = tarfile.XHDTYPE
+    with pytest.raises(InputRefused, match="ReadError"):
+        verify_publication(a_tar(inside, long, b"0" * 2_000_000))
+    with zipfile.ZipFile(inside / "odd.zip", "w") as archive:
+        archive.writestr("n\xe9.txt", "x")
+    odd = (inside / "odd.zip").read_bytes()
+    (inside / "odd.zip").write_bytes(odd.replace("\xe9".encode(), b"\xff\xff"))
+    with pytest.raises(InputRefused, match="UnicodeDecodeError"):
+        verify_publication(inside / "odd.zip")
     with zipfile.ZipFile(inside / "hostile.zip", "w") as archive:
         archive.writestr("../../out.txt", "x")
     for name, data in (("garbage.tar.gz", b"\x1f\x8b garbage"), ("garbage.zip", b"PK garbage")):

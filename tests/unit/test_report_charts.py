@@ -137,9 +137,9 @@ def test_a_repetition_without_both_runs_has_no_difference(view: ReportView) -> N
 
 
 def test_rows_are_sorted_by_family_and_named_by_title(view: ReportView) -> None:
-    """Family and contrast stand under each title."""
+    """Id, family and contrast stand under each title."""
     shown = [text for text in words(paired(view)) if " · " in text]
-    assert [text.split(" · ")[0] for text in shown] == sorted(text.split(" · ")[0] for text in shown)
+    assert [text.split(" · ")[1] for text in shown] == sorted(text.split(" · ")[1] for text in shown)
     assert len(shown) == 12
     assert "Round invoices where they are made" in words(paired(view))
 

@@ -242,6 +242,11 @@ def test_a_narrow_window_scrolls_in_one_direction(browser: Browser, tmp_path: Pa
         )
         assert wide
         assert all(one == [0, "auto"] for one in wide)
+        widths = found.page.evaluate(
+            "[...document.querySelectorAll('td.long')].map(e => e.getBoundingClientRect().width)"
+        )
+        assert widths
+        assert min(widths) >= 12 * 16
 
 
 def test_the_keyboard_meets_the_way_past_the_contents_first(

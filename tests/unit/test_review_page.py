@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -262,6 +263,25 @@ def test_a_form_that_was_saved_elsewhere_is_not_written_over(page: ServedReview)
     assert page.reviewed.desk("ada").form(label) == mine
     earlier = page.reviewed.folder.person("ada").path / "earlier" / f"{label}-1.json"
     assert Form.model_validate_json(earlier.read_bytes()) == theirs
+
+
+def test_what_another_saved_is_not_submitted_with_ones_own(
+    page: ServedReview, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between saving and submitting, another tab may save: its form was never seen here."""
+    label = page.reviewed.desk(page.name).book.packets[0].label
+    save = ReviewSite.save
+
+    def overtaken(self: ReviewSite, *args: Any, **more: Any) -> Form:  # noqa: ANN401
+        kept = save(self, *args, **more)
+        self.desk().save(a_form(label, 1))
+        return kept
+
+    monkeypatch.setattr(ReviewSite, "save", overtaken)
+    assert sent(page, a_form(label, 3), "submit").status_code == 409
+    saved = page.reviewed.desk(page.name).form(label)
+    assert saved == a_form(label, 1)
+    assert not saved.submitted
 
 
 def test_of_many_who_save_at_once_one_wins_and_the_others_are_told(page: ServedReview) -> None:

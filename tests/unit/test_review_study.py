@@ -103,7 +103,10 @@ def test_a_study_is_reviewed_from_packets_to_unblinded_scores(reviewed: Reviewed
     found = adjudicate(reviewed.path, "carl")
     assert (found.submissions, found.cases) == (16, 2)
     reviewed.fill("carl", carl_says)
+    assert review_status(reviewed.path).next == "all forms of carl are submitted: review lock"
     lock_forms(reviewed.path, "carl")
+    cases = [packet.label for packet in reviewed.desk("carl").book.packets]
+    record_guesses(reviewed.path, "carl", dict.fromkeys(cases, "neutral"))
     scores = unblind(reviewed.path)
 
     totals = {(one.cell.task, one.cell.arm): one.total for one in scores.scores}
@@ -119,12 +122,18 @@ def test_a_study_is_reviewed_from_packets_to_unblinded_scores(reviewed: Reviewed
     assert [(one.reviewer, one.guessed, one.right, one.above_chance) for one in scores.blinding] == [
         ("ada", 0, 0, None),
         ("ben", 16, 16, True),
+        ("carl", 2, 2, False),
     ]
     after, _ = write_report(reviewed.path)
     assert [view.decisions[0].decision.preliminary for view in (before, after)] == [True, False]
+    assert after.review is not None
+    assert [one.reviewer for one in after.review.blinding] == ["reviewer-1", "reviewer-2", "adjudicator"]
+    quality, checks = (after.answer.index(words) for words in ("In the quality scores", "On hidden checks"))
+    assert quality < checks
+    assert "In the quality scores" not in before.answer
     assert audit(reviewed.path).findings == ()
     assert unblind(reviewed.path) == scores
-    assert review_status(reviewed.path).next.startswith("nothing")
+    assert review_status(reviewed.path).next.startswith("bring review/scores.json into the report")
 
 
 def test_nothing_that_a_reviewer_gets_tells_the_arm(reviewed: Reviewed) -> None:

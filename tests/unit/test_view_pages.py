@@ -389,6 +389,18 @@ DAMAGES: tuple[Callable[[StudyFolder], object], ...] = (
 )
 
 
+def test_a_folder_whose_name_is_no_text_spoils_no_list(shown: Shown, tmp_path: Path) -> None:
+    """It is told, and all others are shown."""
+    folder = shown.copy_of_study(tmp_path / "results").path
+    folder.parent.joinpath(os.fsdecode(b"odd-\xff")).mkdir()
+    for client in asking(folder.parent):
+        listed = client.get("")
+        assert listed.status_code == 200
+        assert "odd-\\udcff" in listed.text
+        assert "its name is no text" in listed.text
+        assert "/studies/study-1/" in listed.text
+
+
 def test_whatever_is_missing_or_damaged_is_told_and_never_a_fault(shown: Shown, tmp_path: Path) -> None:
     """On the list, on the study's page, and on the attempt's."""
     for number, damage in enumerate(DAMAGES):
