@@ -127,7 +127,9 @@ def critical_shown(item: CriticalCount) -> str:
 
 def critical_kinds(item: CriticalCount) -> str:
     """`data-loss: 2`, or `none`; without a run that could show any, not known."""
-    listed = ", ".join(f"{kind}: {count}" for kind, count in item.by_kind.items())
+    # In the order of the kinds, which a view that was read from its JSON has lost.
+    counts = ((kind, item.by_kind.get(kind)) for kind in CriticalFailure)
+    listed = ", ".join(f"{kind}: {count}" for kind, count in counts if count)
     return listed or ("none" if item.graded else UNAVAILABLE)
 
 

@@ -76,5 +76,7 @@ def revision_lines(view: ReportView) -> Iterator[str]:
     for item in revision.earlier:
         why = f", of {safe(item.at)}: {safe(item.reason, limit=_LONG)}" if item.at else ""
         yield f"> - Report {item.number}{why}"
-        yield from (f">   - {code(path)} {code(f'sha256:{sha256}')}" for path, sha256 in item.files.items())
+        yield from (
+            f">   - {code(path)} {code(f'sha256:{sha256}')}" for path, sha256 in sorted(item.files.items())
+        )
     yield ""

@@ -162,7 +162,7 @@ def corrections_section(view: ReportView) -> Section:
             Cell(digest, code=True),
         )
         for item in revision.earlier
-        for path, digest in item.files.items()
+        for path, digest in sorted(item.files.items())
     ]
     blocks = (
         paragraph(f"Revision {revision.number} of {revision.at}: {revision.reason}"),

@@ -13,11 +13,14 @@ from rich.console import Console
 from esac_ag.attempt import AttemptRecord, Cell, Outcome
 from esac_ag.canonical import canonical_json
 from esac_ag.cli.report_rendering import print_summary
+from esac_ag.conduct.reporting import rendered
+from esac_ag.manifest.package import CriticalFailure
 from esac_ag.manifest.plan import AgentKind
 from esac_ag.report.build import build_view
 from esac_ag.report.inputs import ReportInputs
 from esac_ag.report.machine import COLUMNS, render_csv, render_json
 from esac_ag.report.markdown import render_markdown
+from esac_ag.report.standing import EarlierRevision, Revision
 from esac_ag.report.view import ReportView
 from esac_ag.report.words import SCRIPTED_NOTICE
 from tests.builders_report import (
@@ -29,6 +32,7 @@ from tests.builders_report import (
     golden,
     varied_score,
 )
+from tests.builders_report_page import a_small_reviewed_pilot
 
 HOSTILE = '=HYPERLINK("http://evil")|<img src=x onerror=alert(1)>`\n# owned\n\x1b[2J\u202e[x](javascript:1)'
 
@@ -138,6 +142,24 @@ def test_json_is_canonical_and_reads_back_as_the_view(name: str) -> None:
     data = render_json(view)
     assert ReportView.model_validate_json(data) == view
     assert data == canonical_json(json.loads(data))
+
+
+def test_a_view_that_was_read_from_its_json_gives_every_form_byte_for_byte() -> None:
+    """Whoever publishes or verifies a report renders it so; JSON keeps no order of kinds or files."""
+    earlier = EarlierRevision(
+        number=1, at=None, reason="", files={"report/report.md": "ab" * 32, "report/a.csv": "cd" * 32}
+    )
+    revision = Revision(number=2, at="2026-03-02T00:00:00.000Z", reason="prices", earlier=(earlier,))
+    view = build_view(a_small_reviewed_pilot()).model_copy(update={"revision": revision})
+    # In the order of the kinds, which is not that of their names.
+    kinds = dict.fromkeys(CriticalFailure, 1)
+    assert list(kinds) != sorted(kinds)
+    counts = tuple(item.model_copy(update={"by_kind": kinds}) for item in view.critical_counts)
+    view = view.model_copy(update={"critical_counts": counts})
+    again = ReportView.model_validate_json(render_json(view))
+    assert again == view
+    forms = dict(rendered(again))
+    assert [name for name, data in rendered(view) if forms[name] != data] == []
 
 
 @pytest.mark.parametrize("name", STUDIES)
