@@ -128,9 +128,11 @@ def test_a_study_is_reviewed_from_packets_to_unblinded_scores(reviewed: Reviewed
     assert [view.decisions[0].decision.preliminary for view in (before, after)] == [True, False]
     assert after.review is not None
     assert [one.reviewer for one in after.review.blinding] == ["reviewer-1", "reviewer-2", "adjudicator"]
-    quality, checks = (after.answer.index(words) for words in ("In the quality scores", "On hidden checks"))
+    quality, checks = (
+        after.answer.index(words) for words in ("In quality by the review", "On hidden checks")
+    )
     assert quality < checks
-    assert "In the quality scores" not in before.answer
+    assert "In quality by the review" not in before.answer
     assert audit(reviewed.path).findings == ()
     assert unblind(reviewed.path) == scores
     assert review_status(reviewed.path).next.startswith("bring review/scores.json into the report")
