@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -27,5 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def entry() -> None:
-    """The console script."""
+    """The console script.
+
+    SIGTERM ends every command as Ctrl-C does, so that containers and files that it began are removed.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

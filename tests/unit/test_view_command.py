@@ -14,7 +14,8 @@ import pytest
 from esac_ag.cli import main
 
 
-def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_quietly(sent: signal.Signals, tmp_path: Path) -> None:
     """Exit code 0: looking was not interrupted, it ended."""
     argv = [sys.executable, "-m", "esac_ag", "view", str(tmp_path), "--no-browser"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -22,7 +23,7 @@ def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
         address = process.stdout.readline().split()[-1]
         assert "Ctrl-C" in process.stdout.readline()
         text = httpx.get(address, trust_env=False).text
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         told, complained = process.communicate(timeout=60)
     assert "There is nothing in this folder yet" in text
     assert (process.returncode, complained) == (0, "")
