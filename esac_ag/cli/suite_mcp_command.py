@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from esac_ag import clock
 from esac_ag.cli.errors import INTERRUPTED
 from esac_ag.cli.place import RootOption, engine_of, stderr, workspace_at
 from esac_ag.cli.suite_options import PoolName, PoolOption, SeedOption
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from esac_ag.conduct.suite_mcp import McpRun
     from esac_ag.conduct.suite_mcp_tools import McpBench
+
+SETTLING_S: Final = 0.5
 
 
 def mcp(
@@ -87,6 +90,10 @@ def _ending_in_order(bench: McpBench, workspace: str) -> Iterator[None]:
         try:
             bench.stop.wish()
             # The grader's container too; what cannot be removed now, the next command removes.
+            with suppress(HarnessError):
+                bench.engine.clean(workspace, STUDY)
+            # One that was just being made, or removed, shows a moment later.
+            clock.sleep_s(SETTLING_S)
             with suppress(HarnessError):
                 bench.engine.clean(workspace, STUDY)
         finally:
