@@ -17,6 +17,7 @@ from esac_ag.conduct.view_look import Launch, StudyLook
 from esac_ag.errors import HarnessError, InputRefused, UsageError
 from esac_ag.pages.attempt_table import PageOf, page_of, paged
 from esac_ag.pages.diff_page import diff_html, file_html
+from esac_ag.pages.query_numbers import whole_number
 from esac_ag.pages.rendering import page, study_address
 from esac_ag.pages.transcript_page import shown_command, shown_entry
 from esac_ag.pages.view_words import cost_rows, moment, seconds_between
@@ -186,9 +187,10 @@ class AttemptPages:
 def _whole(request: Request, name: str) -> int:
     """A number of an address, from 0."""
     text = request.query_params.get(name) or "0"
-    if not (text.isascii() and text.isdigit() and len(text) < 10):  # noqa: PLR2004  (digits)
+    number = whole_number(text)
+    if number is None:
         raise UsageError("This is no number.", where=name, expected="a number from 0 on", found=text)
-    return int(text)
+    return number
 
 
 def _fact_rows(look: StudyLook, attempt: AttemptLook) -> list[tuple[str, str]]:

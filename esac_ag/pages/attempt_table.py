@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from esac_ag.conduct.view_look import Launch
 from esac_ag.conduct.view_scores import Scored
 from esac_ag.errors import UsageError
+from esac_ag.pages.query_numbers import whole_number
 
 ROWS_PER_PAGE: Final = 100
 ANY: Final = "any"
@@ -117,9 +118,10 @@ def page_of(given: Mapping[str, str]) -> int:
         UsageError: it is no number.
     """
     text = given.get("page") or "1"
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):  # noqa: PLR2004  (digits)
+    number = whole_number(text)
+    if not number:
         raise UsageError("There is no such page.", where="page", expected="a number from 1 on", found=text)
-    return int(text)
+    return number
 
 
 def paged(rows: int, page: int, rows_per_page: int = ROWS_PER_PAGE) -> PageOf:

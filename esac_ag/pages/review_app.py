@@ -23,6 +23,7 @@ from starlette.routing import Route
 from esac_ag.errors import FormChanged, HarnessError
 from esac_ag.pages.assets import assets
 from esac_ag.pages.guard import MOST_FIELDS
+from esac_ag.pages.query_numbers import whole_number
 from esac_ag.pages.review_errors import explained, status_of
 from esac_ag.pages.review_fields import read_fields
 from esac_ag.pages.review_site import ReviewSite, revision
@@ -85,10 +86,10 @@ class ReviewPages:
     def file(self, request: Request) -> Response:
         """One file of a packet's diff, or a part of it."""
         packet = self._packet(request)
-        number, start = request.path_params["number"], request.query_params.get("from", "0")
-        if number >= len(packet.diff) or not (start.isascii() and start.isdecimal() and len(start) < 10):  # noqa: PLR2004  (digits of a row)
+        number, start = request.path_params["number"], whole_number(request.query_params.get("from", "0"))
+        if number >= len(packet.diff) or start is None:
             raise HTTPException(HTTPStatus.NOT_FOUND)
-        return self._page(request, "file.html", self._views.file(packet, number, int(start)))
+        return self._page(request, "file.html", self._views.file(packet, number, start))
 
     def save(self, request: Request, values: Values) -> Response:
         """Save a form, and submit it if that is what was pressed."""
